@@ -1,0 +1,36 @@
+#pragma once
+// The machine as it stands: memory, pressure, and what each mechanism can do here (native API: /machine, `hearth doctor`).
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace hearth::domain {
+
+enum class CapabilityState { works, degraded, absent };
+[[nodiscard]] std::string_view name_of(CapabilityState state);
+[[nodiscard]] std::optional<CapabilityState> capability_state_named(std::string_view name);
+
+// One mechanism, tried rather than assumed.
+struct Capability {
+  std::string name;                 // "cachestat", "pidfd", "psi_memory", "memlock", "engine", …
+  CapabilityState state = CapabilityState::absent;
+  std::string why;                  // what was found, one sentence
+  std::optional<std::string> fix;   // what a person can do about it
+};
+
+struct MachineView {
+  std::optional<base::Bytes> memory_total;
+  std::optional<base::Bytes> memory_available;
+  std::optional<base::Bytes> page_cache;
+  std::optional<base::Bytes> swap_total;
+  std::optional<base::Bytes> swap_free;
+  std::optional<double> psi_memory_some_avg10;
+  std::optional<double> psi_io_some_avg10;
+  std::optional<double> load;
+  unsigned processors = 0;
+  std::vector<Capability> capabilities;
+};
+
+}  // namespace hearth::domain

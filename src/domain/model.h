@@ -1,0 +1,54 @@
+#pragma once
+// What the world is told about one model (native API: MODEL).
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "domain/layer.h"
+#include "domain/model_id.h"
+
+namespace hearth::domain {
+
+enum class ModelState { absent, fetching, cold, starting, hibernated, ready, busy, stopping, failed };
+[[nodiscard]] std::string_view name_of(ModelState state);
+[[nodiscard]] std::optional<ModelState> model_state_named(std::string_view name);
+
+enum class ServiceClass { voice, interactive, background };
+[[nodiscard]] std::string_view name_of(ServiceClass service_class);
+[[nodiscard]] std::optional<ServiceClass> service_class_named(std::string_view name);
+
+struct Failure {
+  std::string reason;
+  base::Wall at;
+  std::optional<base::Wall> retry_at;  // empty: nothing is held back, the next request tries again
+};
+
+// All of it is owned by whoever asked; a snapshot, already stale when read.
+struct ModelView {
+  ModelId id;
+  std::string engine;
+  ServiceClass service_class = ServiceClass::interactive;
+  bool pinned = false;
+  ModelState state = ModelState::cold;
+  std::optional<Failure> failure;
+  LayerReadings layers;
+  bool artifact_verified = false;
+  std::optional<std::string> packed_key;
+  std::optional<int> pid;
+  std::optional<base::Wall> process_started_at;
+  std::optional<base::Bytes> memory_measured;  // resident bytes of the engine process
+  std::optional<double> ready_in_ms;           // estimate of the time until a request can be sent to the engine
+  std::string ready_basis;                     // where the estimate comes from, for people
+  std::optional<base::Wall> last_used_at;
+  std::uint64_t requests = 0;
+  // What the file says of itself; empty where it does not.
+  std::optional<std::string> architecture;
+  std::optional<std::string> quantisation;
+  std::optional<std::uint64_t> parameters;
+  std::optional<std::uint64_t> context_length;
+};
+
+}  // namespace hearth::domain

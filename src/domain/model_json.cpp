@@ -1,0 +1,136 @@
+#include "domain/json.h"
+
+namespace hearth::domain {
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json instant_or_null(const std::optional<base::Wall>& instant) {
+  return instant ? Json(base::rfc3339(*instant)) : Json(nullptr);
+}
+
+Json state_of(const LayerReading& reading) {
+  return reading.warmth ? Json(name_of(*reading.warmth)) : Json(nullptr);
+}
+
+Json sized(const LayerReading& reading) {
+  return {{"state", state_of(reading)}, {"bytes", or_null(reading.bytes)}, {"total", or_null(reading.total)}};
+}
+
+Json layers_of(const ModelView& model) {
+  Json artifact = sized(at(model.layers, Layer::artifact));
+  artifact["verified"] = model.artifact_verified;
+  Json packed = sized(at(model.layers, Layer::packed));
+  packed["key"] = or_null(model.packed_key);
+  Json weights = sized(at(model.layers, Layer::weights));
+  weights["locked"] = or_null(at(model.layers, Layer::weights).locked);
+  Json device = sized(at(model.layers, Layer::device));
+  device["devices"] = nullptr;
+  device["layers_on_device"] = nullptr;
+  return {{"artifact", artifact},
+          {"pages", sized(at(model.layers, Layer::pages))},
+          {"packed", packed},
+          {"process",
+           {{"state", state_of(at(model.layers, Layer::process))},
+            {"pid", or_null(model.pid)},
+            {"started_at", instant_or_null(model.process_started_at)}}},
+          {"weights", weights},
+          {"device", device},
+          {"kernels",
+           {{"state", state_of(at(model.layers, Layer::kernels))},
+            {"fingerprint", nullptr},
+            {"hits", nullptr},
+            {"misses", nullptr}}},
+          {"prefix",
+           {{"state", state_of(at(model.layers, Layer::prefix))},
+            {"tokens_memory", nullptr},
+            {"tokens_disk", nullptr},
+            {"bytes_disk", nullptr}}}};
+}
+
+Json failure_of(const std::optional<Failure>& failure) {
+  if (!failure) return nullptr;
+  return {{"reason", failure->reason},
+          {"at", base::rfc3339(failure->at)},
+          {"retry_at", instant_or_null(failure->retry_at)}};
+}
+
+}  // namespace
+
+Json to_json(const ModelView& model) {
+  return {{"id", model.id.text()},
+          {"engine", model.engine},
+          {"class", name_of(model.service_class)},
+          {"pinned", model.pinned},
+          {"state", name_of(model.state)},
+          {"failure", failure_of(model.failure)},
+          {"layers", layers_of(model)},
+          {"memory",
+           {{"reserved", nullptr},
+            {"measured", or_null(model.memory_measured)},
+            {"estimated", nullptr},
+            {"locked", or_null(at(model.layers, Layer::weights).locked)}}},
+          {"keep", {{"until", nullptr}, {"source", nullptr}, {"votes", Json::array()}}},
+          {"ready_in_ms", {{"estimate", or_null(model.ready_in_ms)}, {"basis", model.ready_basis}}},
+          {"last_used_at", instant_or_null(model.last_used_at)},
+          {"requests", model.requests},
+          {"evictions", 0},
+          {"details",
+           {{"architecture", or_null(model.architecture)},
+            {"quantisation", or_null(model.quantisation)},
+            {"parameters", or_null(model.parameters)},
+            {"context_length", or_null(model.context_length)}}}};
+}
+
+Json to_json(const EngineInfo& engine) {
+  return {{"id", engine.id},
+          {"kind", engine.kind},
+          {"version", engine.version},
+          {"build", or_null(engine.build)},
+          {"origin", engine.origin},
+          {"command", engine.command},
+          {"backends", engine.backends},
+          {"tier",
+           {{"available", engine.tier.available}, {"present", engine.tier.present}, {"missing", engine.tier.missing}}}};
+}
+
+Json to_json(const MachineView& machine) {
+  Json capabilities = Json::array();
+  for (const auto& capability : machine.capabilities) {
+    capabilities.push_back({{"name", capability.name},
+                            {"state", name_of(capability.state)},
+                            {"why", capability.why},
+                            {"fix", or_null(capability.fix)}});
+  }
+  return {{"memory",
+           {{"total", or_null(machine.memory_total)},
+            {"available", or_null(machine.memory_available)},
+            {"pages", or_null(machine.page_cache)}}},
+          {"swap", {{"total", or_null(machine.swap_total)}, {"free", or_null(machine.swap_free)}}},
+          {"pressure",
+           {{"memory_some_avg10", or_null(machine.psi_memory_some_avg10)},
+            {"io_some_avg10", or_null(machine.psi_io_some_avg10)}}},
+          {"load", or_null(machine.load)},
+          {"processors", machine.processors},
+          {"capabilities", capabilities}};
+}
+
+Json to_json(const Event& event) {
+  return {{"id", event.id},
+          {"at", base::rfc3339(event.at)},
+          {"what", event.what},
+          {"model", or_null(event.model)},
+          {"layer", event.layer ? Json(name_of(*event.layer)) : Json(nullptr)},
+          {"bytes", or_null(event.bytes)},
+          {"by", or_null(event.by)},
+          {"why", or_null(event.why)}};
+}
+
+Json to_json(const base::Error& error) {
+  return {{"error", {{"code", name_of(error.code)}, {"message", error.message}, {"details", Json::object()}}}};
+}
+
+}  // namespace hearth::domain
