@@ -12,7 +12,9 @@ set(HEARTH_SANITIZE "" CACHE STRING "Sanitizers, comma separated: address,undefi
 # What every target of ours is compiled with. Libraries from the system are SYSTEM includes and are not judged.
 add_library(hearth_warnings INTERFACE)
 target_compile_options(hearth_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  # A designated initialiser that leaves a member to its default says what it means.
+  -Wno-missing-field-initializers)
 
 if(HEARTH_SANITIZE)
   add_compile_options(-fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer)
