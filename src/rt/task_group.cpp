@@ -16,9 +16,24 @@ void TaskGroup::spawn(Task<void> task) {
                  asio::bind_cancellation_slot(self->slot(), [this, self](std::exception_ptr failure) { ended(self, failure); }));
 }
 
+namespace {
+
+// How a cancelled coroutine unwinds: the wait after the cancellation throws this.
+bool is_cancellation(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const boost::system::system_error& error) {
+    return error.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void TaskGroup::ended(Signals::iterator task, std::exception_ptr failure) {
   running_.erase(task);
-  if (failure) on_crash_(failure);
+  if (failure && !is_cancellation(failure)) on_crash_(failure);
   changed_.notify_all();
 }
 

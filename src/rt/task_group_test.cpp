@@ -58,6 +58,23 @@ TEST(TaskGroup, CancelReachesATaskThatWaits) {
   EXPECT_TRUE(cancelled);
 }
 
+Task<void> ignore_cancellation(int& turns) {
+  for (;;) {
+    ++turns;
+    co_await pause(1h);
+  }
+}
+
+TEST(TaskGroup, ACancelledTaskUnwindsAtItsNextWait) {
+  Loop loop;
+  int turns = 0;
+  loop.group.spawn(ignore_cancellation(turns));
+  loop.io.poll();
+  EXPECT_TRUE(loop.run(cancel_then_join(loop.group)));
+  EXPECT_EQ(turns, 2);
+  EXPECT_FALSE(loop.crash) << "a cancelled task is no crash";
+}
+
 TEST(TaskGroup, AnEscapedExceptionIsReported) {
   Loop loop;
   loop.group.spawn(crash_at_once());

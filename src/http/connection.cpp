@@ -1,0 +1,134 @@
+#include "http/connection.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/beast/http/read.hpp>
+
+#include "http/respond.h"
+
+namespace hearth::http {
+namespace {
+
+using base::ErrorCode;
+namespace bhttp = beast::http;
+
+bool is_native(std::string_view path) { return path.starts_with("/hearth/"); }
+
+domain::Api dialect_of(const Exchange& exchange) {
+  return is_native(exchange.path()) ? domain::Api::native : domain::Api::openai;
+}
+
+Caller caller_of(const Exchange& exchange) {
+  const auto& head = exchange.head();
+  return {.host = head[bhttp::field::host],
+          .origin = head[bhttp::field::origin],
+          .authorization = head[bhttp::field::authorization],
+          .x_api_key = head["x-api-key"]};
+}
+
+}  // namespace
+
+Connection::Connection(tcp::socket socket, const ConnectionContext& context)
+    : stream_(std::move(socket)), context_(context) {
+  rt::error_code ignored;  // an option that cannot be set costs latency, not correctness
+  stream_.socket().set_option(tcp::no_delay(true), ignored);
+}
+
+rt::Task<void> Connection::run() {
+  while (co_await serve_one() == Next::again) {
+  }
+  rt::error_code ignored;  // the peer may have closed first
+  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+}
+
+void Connection::finish_soon() {
+  finishing_ = true;
+  if (!in_request_) stream_.cancel();
+}
+
+// A connection that is idle between requests holds no deadline of the head: that one begins with its first byte.
+rt::Task<bool> Connection::wait_for_request() {
+  if (finishing_) co_return false;
+  if (buffer_.size() > 0) co_return true;
+  stream_.expires_after(context_.limits.idle_wait);
+  const auto [error, read] = co_await stream_.async_read_some(buffer_.prepare(4096), rt::kTuple);
+  buffer_.commit(read);
+  co_return !error && !finishing_;
+}
+
+rt::Task<Connection::Next> Connection::serve_one() {
+  if (!co_await wait_for_request()) co_return Next::close;
+  in_request_ = true;
+  Exchange::Parser parser;
+  parser.header_limit(context_.limits.head);
+  parser.body_limit(boost::none);
+  stream_.expires_after(context_.limits.head_wait);
+  const auto [error, read] = co_await bhttp::async_read_header(stream_, buffer_, parser, rt::kTuple);
+  stream_.expires_never();
+  Exchange exchange(stream_, buffer_, parser, context_.limits, context_.new_id(), context_.clock);
+  if (error) {
+    co_await refuse_head(exchange, error);
+    co_return Next::close;
+  }
+  co_await dispatch(exchange);
+  in_request_ = false;
+  if (exchange.reusable()) co_return finishing_ ? Next::close : Next::again;
+  if (exchange.answered()) co_await linger();
+  co_return Next::close;
+}
+
+rt::Task<void> Connection::refuse_head(Exchange& exchange, rt::error_code error) {
+  if (error == bhttp::error::end_of_stream || error == rt::asio::error::operation_aborted ||
+      error == rt::asio::error::connection_reset || error == bhttp::error::partial_message) {
+    co_return;
+  }
+  base::Error reason{ErrorCode::bad_request, "this is not an HTTP/1.1 request (" + error.message() + "); speak HTTP"};
+  unsigned status = 400;
+  if (error == beast::error::timeout) {
+    reason.message = "the request's headers did not end in time; send them without pauses";
+    status = 408;
+  } else if (error == bhttp::error::header_limit || error == bhttp::error::buffer_overflow) {
+    reason.message = fmt::format("the request's headers are larger than {} bytes; send fewer", context_.limits.head);
+    status = 431;
+  }
+  exchange.close_afterwards();
+  Reply reply = error_reply(dialect_of(exchange), reason);
+  reply.status = status;
+  if (co_await exchange.reply(std::move(reply))) co_await linger();
+}
+
+rt::Task<void> Connection::dispatch(Exchange& exchange) {
+  Router::Match match = context_.router.match(exchange.head().method(), exchange.path());
+  std::optional<Reply> refusal;
+  if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed) {
+    refusal = error_reply(dialect_of(exchange), allowed.error());
+  } else if (match.handler == nullptr) {
+    refusal = error_reply(dialect_of(exchange), {ErrorCode::not_found, match.path_known ? "this path does not take that method" : "there is nothing at this path; the API is described in docs/http-api.md"});
+    if (match.path_known) refusal->status = 405;
+  }
+  if (refusal) {
+    // An unread body makes the connection unusable; reusable() sees that.
+    if (auto sent = co_await exchange.reply(std::move(*refusal)); !sent) spdlog::debug("{}", sent.error().message);
+    co_return;
+  }
+  exchange.set_parts(std::move(match.parts));
+  co_await (*match.handler)(exchange);
+}
+
+// Reads on for a moment after an answer that came before the end of the request, so that the client gets to see it:
+// closing with unread data would send a reset that overtakes the answer (RFC 9112, section 9.6).
+rt::Task<void> Connection::linger() {
+  constexpr std::size_t kMost = 512U << 20;
+  rt::error_code ignored;
+  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  std::vector<char> scratch(64U << 10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  for (std::size_t total = 0; total < kMost;) {
+    stream_.expires_at(deadline);
+    const auto [error, read] = co_await stream_.async_read_some(rt::asio::buffer(scratch), rt::kTuple);
+    if (error) co_return;
+    total += read;
+  }
+}
+
+}  // namespace hearth::http

@@ -1,0 +1,73 @@
+#include "http/engine_stream.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/read.hpp>
+
+namespace hearth::http {
+namespace {
+
+using base::ErrorCode;
+namespace beast = boost::beast;
+namespace bhttp = beast::http;
+
+std::unexpected<base::Error> failed(std::string_view what, const rt::error_code& error) {
+  if (error == beast::error::timeout) {
+    return base::fail(ErrorCode::timeout, fmt::format("the engine was silent for {} minutes while {}", EngineStream::kSilence.count(), what));
+  }
+  return base::fail(ErrorCode::engine_failed, fmt::format("the engine broke off while {} ({})", what, error.message()));
+}
+
+}  // namespace
+
+rt::Task<base::Status> EngineStream::send(const std::string& socket_path, std::string_view path, std::string_view body) {
+  stream_.expires_after(std::chrono::seconds(10));
+  const auto [connect_error] = co_await stream_.async_connect(Protocol::endpoint(socket_path), rt::kTuple);
+  if (connect_error) co_return failed("connecting to it", connect_error);
+  const std::string head = fmt::format(
+      "POST {} HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", path, body.size());
+  const std::array<rt::asio::const_buffer, 2> buffers = {rt::asio::buffer(head), rt::asio::buffer(body)};
+  stream_.expires_after(std::chrono::seconds(60));
+  const auto [write_error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
+  if (write_error) co_return failed("taking the request", write_error);
+  co_return base::Status{};
+}
+
+rt::Task<base::Status> EngineStream::read_head() {
+  parser_.body_limit(boost::none);
+  stream_.expires_after(kSilence);
+  const auto [error, read] = co_await bhttp::async_read_header(stream_, buffer_, parser_, rt::kTuple);
+  if (error) co_return failed("beginning its answer", error);
+  co_return base::Status{};
+}
+
+std::string EngineStream::content_type() const { return std::string(parser_.get()[bhttp::field::content_type]); }
+
+rt::Task<base::Status> EngineStream::read(std::string& into) {
+  into.clear();
+  while (into.empty() && !parser_.is_done()) {
+    auto& body = parser_.get().body();
+    body.data = chunk_.data();
+    body.size = chunk_.size();
+    stream_.expires_after(kSilence);
+    auto [error, read] = co_await bhttp::async_read_some(stream_, buffer_, parser_, rt::kTuple);
+    if (error == bhttp::error::need_buffer) error = {};
+    into.append(chunk_.data(), chunk_.size() - body.size);
+    if (error) co_return failed("answering", error);
+  }
+  co_return base::Status{};
+}
+
+rt::Task<base::Result<std::string>> EngineStream::read_all(std::size_t most) {
+  std::string all;
+  std::string piece;
+  do {
+    if (auto read_piece = co_await read(piece); !read_piece) co_return base::pass(read_piece);
+    all += piece;
+    if (all.size() > most) co_return base::fail(ErrorCode::too_large, "the engine's answer is larger than any that is expected");
+  } while (!piece.empty());
+  co_return all;
+}
+
+}  // namespace hearth::http

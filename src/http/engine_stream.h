@@ -1,0 +1,54 @@
+#pragma once
+// One HTTP exchange with an engine over its Unix socket: send a request, read the answer's head, then its body as it comes.
+//
+// Thread: the I/O thread. A new connection for each request: closing it is how a request is cancelled in the engine, and
+// nobody else's request is on it. Destroying the object closes it.
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "rt/asio.h"
+
+namespace hearth::http {
+
+class EngineStream {
+ public:
+  // How long the engine may be silent: a long prompt on a small machine is minutes between two signs of life.
+  static constexpr std::chrono::minutes kSilence{15};
+
+  explicit EngineStream(const rt::asio::any_io_executor& executor) : stream_(executor) {}
+
+  // Connects, sends and reads the head of the answer. `on_sent` is called when the whole request is written.
+  // Errors: engine_failed (it closed or does not listen), timeout.
+  template <typename F>
+  [[nodiscard]] rt::Task<base::Status> ask(const std::string& socket_path, std::string_view path, std::string_view body, F on_sent) {
+    if (auto sent = co_await send(socket_path, path, body); !sent) co_return sent;
+    on_sent();
+    co_return co_await read_head();
+  }
+
+  [[nodiscard]] unsigned status() const { return parser_.get().result_int(); }
+  [[nodiscard]] std::string content_type() const;
+
+  // The next bytes of the body in `into`; empty at its end. Errors: engine_failed (cut off), timeout.
+  [[nodiscard]] rt::Task<base::Status> read(std::string& into);
+  // The rest of the body, at most `most` bytes. Errors: as read, too_large.
+  [[nodiscard]] rt::Task<base::Result<std::string>> read_all(std::size_t most);
+
+ private:
+  using Protocol = boost::asio::local::stream_protocol;
+  [[nodiscard]] rt::Task<base::Status> send(const std::string& socket_path, std::string_view path, std::string_view body);
+  [[nodiscard]] rt::Task<base::Status> read_head();
+
+  boost::beast::basic_stream<Protocol> stream_;
+  boost::beast::flat_buffer buffer_;
+  boost::beast::http::response_parser<boost::beast::http::buffer_body> parser_;
+  std::array<char, 16384> chunk_{};
+};
+
+}  // namespace hearth::http

@@ -1,0 +1,170 @@
+#include "http/exchange.h"
+
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/chunk_encode.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "base/text.h"
+
+namespace hearth::http {
+namespace {
+
+using base::ErrorCode;
+namespace bhttp = beast::http;
+
+base::Error read_error(const rt::error_code& error) {
+  if (error == beast::error::timeout) return {ErrorCode::timeout, "the request's body stopped coming; send it without pauses"};
+  return {ErrorCode::io, "the client left while its request was read (" + error.message() + ")"};
+}
+
+}  // namespace
+
+Exchange::Exchange(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser, const Limits& limits,
+                   std::string id, const base::Clock& clock)
+    : stream_(stream),
+      buffer_(buffer),
+      parser_(parser),
+      limits_(limits),
+      id_(std::move(id)),
+      received_(clock.now()),
+      started_at_(clock.wall()) {}
+
+std::string_view Exchange::path() const {
+  const std::string_view target = head().target();
+  return target.substr(0, target.find('?'));
+}
+
+std::string_view Exchange::query(std::string_view key) const {
+  const std::string_view target = head().target();
+  const auto mark = target.find('?');
+  if (mark == std::string_view::npos) return {};
+  for (const std::string_view pair : base::split(target.substr(mark + 1), '&')) {
+    const auto equals = pair.find('=');
+    if (equals != std::string_view::npos && pair.substr(0, equals) == key) return pair.substr(equals + 1);
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> Exchange::content_length() const {
+  const auto length = parser_.content_length();
+  return length ? std::optional<std::uint64_t>(*length) : std::nullopt;
+}
+
+rt::Task<base::Status> Exchange::send_continue() {
+  if (continue_sent_ || !beast::iequals(head()[bhttp::field::expect], "100-continue")) co_return base::Status{};
+  continue_sent_ = true;
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+  co_return co_await send(rt::asio::buffer(kContinue));
+}
+
+rt::Task<base::Result<std::size_t>> Exchange::read_some(std::span<char> into) {
+  if (parser_.is_done()) co_return 0;
+  if (auto sent = co_await send_continue(); !sent) co_return base::pass(sent);
+  auto& body = parser_.get().body();
+  body.data = into.data();
+  body.size = into.size();
+  stream_.expires_after(limits_.transfer_wait);
+  auto [error, read] = co_await bhttp::async_read(stream_, buffer_, parser_, rt::kTuple);
+  if (error == bhttp::error::need_buffer) error = {};
+  if (error) {
+    close_ = true;
+    co_return std::unexpected(read_error(error));
+  }
+  co_return into.size() - body.size;
+}
+
+rt::Task<base::Result<std::string>> Exchange::read_body() {
+  const auto too_large = [this] {
+    close_ = true;
+    return base::fail(ErrorCode::too_large, fmt::format("the request's body is larger than {}; send less, or raise max_body in the configuration",
+                                                        base::format_bytes(limits_.body)));
+  };
+  if (content_length().value_or(0) > limits_.body) co_return too_large();
+  std::string body;
+  body.resize(static_cast<std::size_t>(content_length().value_or(64U << 10)));
+  std::size_t used = 0;
+  for (;;) {
+    if (used == body.size() && !parser_.is_done()) body.resize(std::max<std::size_t>(64U << 10, body.size() * 2));
+    auto read = co_await read_some(std::span(body).subspan(used));
+    if (!read) co_return base::pass(read);
+    used += *read;
+    if (used > limits_.body) co_return too_large();
+    if (parser_.is_done()) break;
+  }
+  body.resize(used);
+  co_return body;
+}
+
+bhttp::response<bhttp::empty_body> Exchange::response_head(unsigned status, const std::vector<Header>& headers) const {
+  bhttp::response<bhttp::empty_body> response;
+  response.version(head().version());
+  response.result(status);
+  response.set(bhttp::field::server, "hearth");
+  for (const auto& [name, value] : headers) response.insert(name, value);
+  response.set("x-hearth-request-id", id_);
+  response.keep_alive(reusable());
+  return response;
+}
+
+bool Exchange::reusable() const { return !close_ && head().keep_alive() && parser_.is_done(); }
+
+template <typename Buffers>
+rt::Task<base::Status> Exchange::send(Buffers buffers) {
+  stream_.expires_after(limits_.transfer_wait);
+  const auto [error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
+  stream_.expires_never();
+  if (!error) co_return base::Status{};
+  close_ = true;
+  co_return base::fail(ErrorCode::io, "the client left while it was answered (" + error.message() + ")");
+}
+
+rt::Task<base::Status> Exchange::reply(Reply reply) {
+  answered_ = true;
+  auto response = response_head(reply.status, reply.headers);
+  response.set(bhttp::field::content_type, reply.content_type);
+  response.content_length(reply.body.size());
+  if (head().method() == bhttp::verb::head) reply.body.clear();
+  const std::string text = fmt::format("{}", fmt::streamed(response.base()));
+  const std::array<rt::asio::const_buffer, 2> buffers = {rt::asio::buffer(text), rt::asio::buffer(reply.body)};
+  co_return co_await send(buffers);
+}
+
+rt::Task<base::Status> Exchange::begin(unsigned status, std::vector<Header> headers) {
+  answered_ = true;
+  chunked_ = head().version() >= 11;
+  if (!chunked_) close_ = true;
+  auto response = response_head(status, headers);
+  response.chunked(chunked_);
+  const std::string text = fmt::format("{}", fmt::streamed(response.base()));
+  co_return co_await send(rt::asio::buffer(text));
+}
+
+rt::Task<base::Status> Exchange::write(std::string_view piece) {
+  if (piece.empty()) co_return base::Status{};
+  if (!chunked_) co_return co_await send(rt::asio::buffer(piece));
+  co_return co_await send(bhttp::make_chunk(rt::asio::buffer(piece)));
+}
+
+rt::Task<base::Status> Exchange::end() {
+  if (!chunked_) co_return base::Status{};
+  co_return co_await send(bhttp::make_chunk_last());
+}
+
+rt::Task<void> Exchange::client_left() {
+  auto& socket = stream_.socket();
+  const auto [error] = co_await socket.async_wait(tcp::socket::wait_read, rt::kTuple);
+  if (error) co_return;
+  char byte = 0;
+  rt::error_code peeked;
+  const std::size_t there = socket.receive(rt::asio::buffer(&byte, 1), tcp::socket::message_peek, peeked);
+  if (there == 0 || peeked) co_return;
+  rt::asio::steady_timer never(co_await rt::asio::this_coro::executor, rt::asio::steady_timer::time_point::max());
+  co_await never.async_wait(rt::kTuple);
+}
+
+}  // namespace hearth::http

@@ -1,0 +1,98 @@
+#pragma once
+// What the HTTP side needs of the rest of Hearth, in its own words. The composition root joins these to the keeper, the
+// store and the timeline. All of it is called on the I/O thread; a Task may be cancelled at any wait, which gives up the
+// caller's wait and nothing else.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "domain/event.h"
+#include "domain/json.h"
+#include "domain/machine.h"
+#include "domain/model.h"
+#include "domain/request.h"
+#include "rt/asio.h"
+
+namespace hearth::http {
+
+// A ready engine, held for one request. While it lives the model counts as busy. Letting go is the destructor.
+class EngineLease {
+ public:
+  virtual ~EngineLease() = default;
+  // The Unix socket on which the engine listens.
+  [[nodiscard]] virtual const std::string& socket_path() const = 0;
+  // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken, the
+  // layers as they were before.
+  virtual void describe(domain::RequestObservation& observation) const = 0;
+  // What the kernel counted for the engine since the lease began.
+  [[nodiscard]] virtual std::optional<domain::ProcessDelta> used() const = 0;
+  // The engine went away under the request: why, with its last words. Waits a moment for the process to be reaped.
+  [[nodiscard]] virtual rt::Task<base::Error> why_gone() = 0;
+};
+
+class EngineGate {
+ public:
+  virtual ~EngineGate() = default;
+  // Waits until an engine with this model can take a request, starting one when there is none. The start belongs to the
+  // gate: a cancelled caller does not stop it.
+  // Errors: model_not_found, engine_failed (retry_after when a pause is kept), loading, cancelled.
+  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId model) = 0;
+};
+
+// A model file on its way in. Destroying it before finish() leaves nothing behind.
+class ModelUpload {
+ public:
+  virtual ~ModelUpload() = default;
+  [[nodiscard]] virtual rt::Task<base::Status> write(std::span<const char> bytes) = 0;
+  // Verifies and publishes. True when the model is new, false when the same was there already.
+  [[nodiscard]] virtual rt::Task<base::Result<bool>> finish() = 0;
+};
+
+class ModelShelf {
+ public:
+  virtual ~ModelShelf() = default;
+  [[nodiscard]] virtual rt::Task<base::Result<std::vector<domain::ModelView>>> list() = 0;
+  // Errors: model_not_found.
+  [[nodiscard]] virtual rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) = 0;
+  // Stops its engine first when it is idle. Errors: model_not_found, in_use.
+  [[nodiscard]] virtual rt::Task<base::Status> remove(domain::ModelId model) = 0;
+  // Errors: no_space, already_exists (other content under that name), io.
+  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model, std::uint64_t bytes) = 0;
+};
+
+// Takes what was observed and answers for it later.
+class RequestJournal {
+ public:
+  virtual ~RequestJournal() = default;
+  [[nodiscard]] virtual std::string new_id() = 0;
+  // The Server-Timing value for what is known so far; empty when there is nothing to say.
+  [[nodiscard]] virtual std::string header_timing(const domain::RequestObservation& so_far) = 0;
+  virtual void record(domain::RequestObservation observation) = 0;
+  [[nodiscard]] virtual std::optional<domain::RequestRecord> find(std::string_view id) = 0;
+  [[nodiscard]] virtual std::vector<domain::RequestRecord> last(std::size_t count) = 0;
+  [[nodiscard]] virtual std::vector<domain::Event> events_since(std::uint64_t id) = 0;
+};
+
+struct HealthCheck {
+  std::string name;
+  bool ok = true;
+  std::string detail;
+};
+
+struct Health {
+  std::optional<double> oldest_queued_ms;  // the longest wait for an engine that is going on
+  std::vector<HealthCheck> checks;
+};
+
+class MachineProbe {
+ public:
+  virtual ~MachineProbe() = default;
+  [[nodiscard]] virtual rt::Task<domain::MachineView> look() = 0;
+  [[nodiscard]] virtual Health health() = 0;
+};
+
+}  // namespace hearth::http

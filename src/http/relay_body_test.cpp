@@ -1,0 +1,57 @@
+#include "http/relay_body.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace hearth::http {
+namespace {
+
+TEST(RelayBody, AStreamGoesOnAsWrittenPlusProgress) {
+  const auto plan = plan_relay(Endpoint::chat, R"(  {"model":"A","stream":true,"temperature":0.10,"messages":[]})");
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->model.text(), "a");
+  EXPECT_TRUE(plan->client_streams);
+  EXPECT_EQ(plan->upstream, R"(  {"return_progress":true,"model":"A","stream":true,"temperature":0.10,"messages":[]})");
+}
+
+TEST(RelayBody, AClientThatSetsProgressIsLeftAlone) {
+  const std::string body = R"({"model":"a","stream":true,"return_progress":false})";
+  const auto plan = plan_relay(Endpoint::chat, body);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->client_progress);
+  EXPECT_EQ(plan->upstream, body);
+}
+
+TEST(RelayBody, AWholeAnswerIsAskedOfTheEngineAsAStream) {
+  const auto plan = plan_relay(Endpoint::completions, R"({"model":"a","stream":null,"prompt":"x","seed":7})");
+  ASSERT_TRUE(plan);
+  EXPECT_FALSE(plan->client_streams);
+  const auto upstream = nlohmann::json::parse(plan->upstream);
+  EXPECT_EQ(upstream["stream"], true);
+  EXPECT_EQ(upstream["stream_options"]["include_usage"], true);
+  EXPECT_EQ(upstream["seed"], 7);
+}
+
+TEST(RelayBody, EmbeddingsAreLeftAlone) {
+  const std::string body = R"({"model":"a","input":"x"})";
+  EXPECT_EQ(plan_relay(Endpoint::embeddings, body)->upstream, body);
+}
+
+TEST(RelayBody, RefusesBadBodiesInASentence) {
+  for (const char* body : {"", "nonsense", "[1]", "\"x\"", "{}", R"({"model":5})", R"({"model":"../etc"})",
+                           R"({"model":"a","stream":"yes"})", "{\"model\":\"a\",\"x\":\"\xff\"}"}) {
+    const auto plan = plan_relay(Endpoint::chat, body);
+    ASSERT_FALSE(plan) << body;
+    EXPECT_EQ(plan.error().code, base::ErrorCode::bad_request);
+    EXPECT_EQ(plan.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(RelayBody, RefusesDeepNesting) {
+  const std::string deep = "{\"model\":\"a\",\"x\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  EXPECT_FALSE(plan_relay(Endpoint::chat, deep));
+}
+
+}  // namespace
+}  // namespace hearth::http
