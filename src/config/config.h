@@ -1,0 +1,114 @@
+#pragma once
+// Hearth's configuration: a TOML file made into plain values, checked as a whole, then never changed.
+//
+// Every key, its default and its meaning for people is in docs/configuration.md; a test holds the two together. Reading is
+// pure but for load_config, which opens the file. A Config can be had only by passing every check, and is a value: copy it,
+// share it between threads, as you like.
+//
+// Errors are bad_request with one sentence that names file, line, column, the key and what is allowed; when there are
+// several faults it tells the first and their number.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "config/duration.h"
+#include "config/listen_address.h"
+#include "domain/model.h"
+#include "domain/model_id.h"
+
+namespace hearth::config {
+
+struct ServerConfig {
+  ListenAddress listen;
+  std::filesystem::path data_dir;  // absolute
+  std::optional<std::string> api_key;
+  bool allow_remote_without_key = false;
+  base::Bytes max_body = 100'000'000;  // of a request; model uploads are not bound by it
+  Milliseconds stop_grace{30'000};     // for streams to finish after SIGTERM
+};
+
+struct EngineConfig {
+  std::vector<std::string> command;     // argv up to and including llama-server; empty: look for one
+  Milliseconds start_stall{60'000};     // an engine start with no sign of progress for this long has failed
+  Milliseconds start_limit{1'800'000};  // and so has one that took this long in all
+};
+
+struct MemoryConfig {
+  std::optional<base::Bytes> host_budget;
+  std::optional<base::Bytes> reserve;
+};
+
+// What [defaults] and [models."id"] may both say. Empty: not said.
+struct ModelConfig {
+  std::optional<domain::ServiceClass> service_class;
+  std::optional<bool> pinned;  // [models] only
+  std::optional<unsigned> context;
+  std::optional<KeepAlive> keep_alive;
+  std::optional<unsigned> slots;
+  std::vector<std::string> flags;  // for llama-server, none that Hearth owns
+};
+
+class Config {
+ public:
+  // What an empty file gives. `data_dir` must be absolute.
+  explicit Config(std::filesystem::path data_dir) { server_.data_dir = std::move(data_dir); }
+
+  [[nodiscard]] const ServerConfig& server() const { return server_; }
+  [[nodiscard]] const EngineConfig& engine() const { return engine_; }
+  [[nodiscard]] const MemoryConfig& memory() const { return memory_; }
+  [[nodiscard]] const ModelConfig& defaults() const { return defaults_; }
+  [[nodiscard]] const std::map<domain::ModelId, ModelConfig>& models() const { return models_; }
+
+  // What holds for this model: its own word before [defaults]; flags are those of [defaults] followed by its own (of two
+  // equal flags llama-server takes the last). service_class and pinned are never empty in the answer.
+  [[nodiscard]] ModelConfig effective_for(const domain::ModelId& id) const;
+
+ private:
+  friend class ConfigReader;
+  ServerConfig server_;
+  EngineConfig engine_;
+  MemoryConfig memory_;
+  ModelConfig defaults_;
+  std::map<domain::ModelId, ModelConfig> models_;
+};
+
+// A variable of the environment, or nothing. Empty variables count as nothing.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+[[nodiscard]] std::optional<std::string> process_environment(const char* name);
+
+// What the command line says in place of the file; checked as if the file said it.
+struct Overrides {
+  std::optional<std::string> listen;
+  std::optional<std::filesystem::path> data_dir;  // relative: to the working directory
+};
+
+// `name` stands for the file in errors.
+[[nodiscard]] base::Result<Config> parse_config(std::string_view text, std::string_view name, const Overrides& overrides = {},
+                                                const Environment& environment = process_environment);
+// Besides bad_request: not_found, permission, io, too_large (over 1 MB), each naming the file.
+[[nodiscard]] base::Result<Config> load_config(const std::filesystem::path& file, const Overrides& overrides = {},
+                                               const Environment& environment = process_environment);
+// The file that is named, else the first there is of $XDG_CONFIG_HOME/hearth/hearth.toml (~/.config without the variable)
+// and /etc/hearth/hearth.toml, else no file at all.
+[[nodiscard]] base::Result<Config> find_config(const std::optional<std::filesystem::path>& named, const Overrides& overrides = {},
+                                               const Environment& environment = process_environment);
+
+// Keys that are read and kept but that nothing acts on yet, as the file writes them ("memory.host_budget"). For a warning.
+[[nodiscard]] std::vector<std::string> not_yet_enforced(const Config& config);
+
+// Every section and its keys, as written in the file: the source of "allowed:" in errors, and of the documentation's test.
+struct SectionKeys {
+  std::string_view section;  // "[models.\"id\"]"
+  std::span<const std::string_view> keys;
+};
+[[nodiscard]] std::span<const SectionKeys> all_keys();
+
+}  // namespace hearth::config
