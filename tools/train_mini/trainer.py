@@ -1,0 +1,115 @@
+"""The training loop: seeded, resumable, with a log line every few seconds."""
+
+import os
+import time
+from dataclasses import dataclass
+
+import torch
+from torch.nn import functional as F
+
+import batches
+import grammar
+from model import Config, Llama
+from optimiser import Optimiser
+from tokenizer import Tokenizer
+
+VOCAB = 1536
+TOKENIZER_DIALOGUES = 20_000
+BATCH_TOKENS = 4096
+WARM_UP_STEPS = 60
+DECAY_SHARE = 0.75  # of the run, at its end, in which the rate falls to zero
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train: `steps`, or as many as fit into `minutes` (then the result depends on the machine)."""
+
+    seed: int
+    steps: int | None
+    minutes: float | None
+    checkpoint: str
+
+
+def make_tokenizer(seed: int) -> Tokenizer:
+    """Learnt from what users and the assistant say; system prompts are spelled out in whatever tokens that gives."""
+    dialogues = grammar.training_dialogues(seed, -1, TOKENIZER_DIALOGUES)
+    return Tokenizer.train((m["content"] for d in dialogues for m in d.messages if m["role"] != "system"), VOCAB)
+
+
+def rate_at(step: int, progress: float) -> float:
+    """Learning rate factor: linear warm-up, a plateau, a linear fall to zero at progress 1."""
+    return max(0.0, min((step + 1) / WARM_UP_STEPS, (1 - progress) / DECAY_SHARE, 1.0))
+
+
+def loss_of(model: Llama, ids: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+    """Mean cross entropy over the tokens of the answers. Matrix products run in bfloat16, the rest in float32."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden, _ = model(ids[:, :-1])
+        logits = model.logits(hidden[said[:, 1:]])
+    return F.cross_entropy(logits.float(), ids[:, 1:][said[:, 1:]])
+
+
+class Trainer:
+    """Owns model, optimiser and position in the data. A checkpoint is written after every part of the data and a run
+    with the same plan goes on from it."""
+
+    def __init__(self, plan: Plan, config: Config, tokenizer: Tokenizer):
+        torch.manual_seed(plan.seed)
+        self.plan, self.tokenizer = plan, tokenizer
+        self.model = Llama(config)
+        self.optimiser = Optimiser(self.model)
+        self.part = self.step = self.tokens = 0
+        self.seconds = 0.0
+        self.recent = 0.0
+
+    def progress(self) -> float:
+        if self.plan.steps is not None:
+            return self.step / self.plan.steps
+        return self.seconds / (self.plan.minutes * 60)
+
+    def train_batch(self, ids: torch.Tensor, said: torch.Tensor) -> None:
+        started = time.monotonic()
+        loss = loss_of(self.model, ids, said)
+        loss.backward()
+        self.optimiser.step(rate_at(self.step, self.progress()))
+        self.seconds += time.monotonic() - started
+        self.step += 1
+        self.tokens += ids.numel()
+        self.recent = loss.item() if self.step == 1 else 0.95 * self.recent + 0.05 * loss.item()
+
+    def log(self) -> None:
+        print(f"step {self.step}  {self.progress():6.1%}  loss {self.recent:.4f}  "
+              f"{self.tokens / max(self.seconds, 1e-9):.0f} tokens/s  {self.seconds / 60:.1f} min", flush=True)
+
+    def run(self) -> Llama:
+        while self.progress() < 1:
+            budget = (self.plan.seed, self.part, self.model.config.context, BATCH_TOKENS)
+            for ids, said in batches.batches_of_part(self.tokenizer, *budget):
+                if self.progress() >= 1:
+                    break
+                self.train_batch(ids, said)
+                if self.step % 20 == 0:
+                    self.log()
+            self.part += 1
+            self.save()
+        return self.model
+
+    def save(self) -> None:
+        state = {"model": self.model.state_dict(), "optimiser": self.optimiser.state(), "part": self.part,
+                 "step": self.step, "tokens": self.tokens, "seconds": self.seconds, "recent": self.recent,
+                 "seed": self.plan.seed, "merges": self.tokenizer.merges}
+        torch.save(state, self.plan.checkpoint + ".part")
+        os.replace(self.plan.checkpoint + ".part", self.plan.checkpoint)
+
+    def resume(self) -> bool:
+        """Continues from the plan's checkpoint, if there is one of the same seed and the same tokenizer."""
+        if not os.path.exists(self.plan.checkpoint):
+            return False
+        state = torch.load(self.plan.checkpoint)
+        if state["seed"] != self.plan.seed or state["merges"] != self.tokenizer.merges:
+            raise SystemExit(f"{self.plan.checkpoint} is from another run; delete it or name another --checkpoint.")
+        self.model.load_state_dict(state["model"])
+        self.optimiser.restore(state["optimiser"])
+        self.part, self.step, self.tokens = state["part"], state["step"], state["tokens"]
+        self.seconds, self.recent = state["seconds"], state["recent"]
+        return True
