@@ -1,0 +1,79 @@
+#include "sys/memory.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sys/files.h"
+#include "sys/proc_text.h"
+
+namespace hearth::sys {
+namespace {
+
+// Some of these files grow with the number of processors.
+constexpr base::Bytes kLimit = 4 << 20;
+
+std::string text_of(const std::string& path) { return LinuxFiles().read(path, kLimit).value_or(""); }
+
+void raise(std::optional<double>& highest, std::optional<double> value) {
+  if (value && *value > highest.value_or(0)) highest = value;
+}
+
+// cpufreq, in kHz.
+std::optional<double> scaling_mhz(const std::string& cpus) {
+  std::optional<double> highest;
+  for (const auto& name : LinuxFiles().list(cpus).value_or(std::vector<std::string>{})) {
+    if (!name.starts_with("cpu")) continue;
+    const auto khz = number_in<double>(text_of(cpus + "/" + name + "/cpufreq/scaling_cur_freq"));
+    if (khz) raise(highest, *khz / 1000);
+  }
+  return highest;
+}
+
+// "cpu MHz		: 2899.998", x86 only.
+std::optional<double> cpuinfo_mhz(std::string_view text) {
+  std::optional<double> highest;
+  for (const auto line : base::split(text, '\n')) {
+    const auto colon = line.find(':');
+    if (line.starts_with("cpu MHz") && colon != std::string_view::npos) {
+      raise(highest, number_in<double>(line.substr(colon + 1)));
+    }
+  }
+  return highest;
+}
+
+}  // namespace
+
+MemoryReading LinuxMemory::memory() const {
+  const auto text = text_of(proc_ + "/meminfo");
+  return {value_of(text, "MemTotal"), value_of(text, "MemAvailable"), value_of(text, "Cached"),
+          value_of(text, "SwapTotal"), value_of(text, "SwapFree")};
+}
+
+PressureReading LinuxMemory::pressure() const {
+  return {some_avg10(text_of(proc_ + "/pressure/memory")), some_avg10(text_of(proc_ + "/pressure/io"))};
+}
+
+std::optional<double> LinuxMemory::load_average() const { return leading_number<double>(text_of(proc_ + "/loadavg")); }
+
+std::optional<base::Bytes> LinuxMemory::swapped_in() const {
+  const auto pages = counter_of(text_of(proc_ + "/vmstat"), "pswpin");
+  if (!pages) return std::nullopt;
+  return *pages * static_cast<base::Bytes>(::sysconf(_SC_PAGESIZE));
+}
+
+std::optional<double> LinuxMemory::processor_mhz() const {
+  if (const auto mhz = scaling_mhz(sys_ + "/devices/system/cpu")) return mhz;
+  return cpuinfo_mhz(text_of(proc_ + "/cpuinfo"));
+}
+
+std::optional<LockLimit> LinuxMemory::lock_limit() const {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return std::nullopt;
+  if (limit.rlim_cur == RLIM_INFINITY) return LockLimit{};
+  return LockLimit{limit.rlim_cur};
+}
+
+}  // namespace hearth::sys
