@@ -1,0 +1,139 @@
+#include "artifact/manifest.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace hearth::artifact {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kTitle = "hearth-manifest ";
+constexpr std::string_view kDigestMark = " sha256:";
+constexpr std::size_t kLongestHead = 128;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json json_of(const GgufSummary& gguf) {
+  return {{"version", gguf.version},
+          {"architecture", or_null(gguf.architecture)},
+          {"name", or_null(gguf.name)},
+          {"quantisation", or_null(gguf.quantisation)},
+          {"parameters", gguf.parameters},
+          {"tensors", gguf.tensors},
+          {"context_length", or_null(gguf.context_length)},
+          {"block_count", or_null(gguf.block_count)},
+          {"embedding_length", or_null(gguf.embedding_length)},
+          {"head_count", or_null(gguf.head_count)},
+          {"head_count_kv", or_null(gguf.head_count_kv)},
+          {"vocabulary", or_null(gguf.vocabulary)},
+          {"chat_template", gguf.chat_template}};
+}
+
+template <typename T>
+std::optional<T> optional_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  return found->get<T>();
+}
+
+// Throws nlohmann's exceptions, as do the others that take a Json; decode_body turns them into an error.
+GgufSummary gguf_from(const Json& json) {
+  using Number = std::uint64_t;
+  return {.version = json.at("version").get<std::uint32_t>(),
+          .architecture = optional_at<std::string>(json, "architecture"),
+          .name = optional_at<std::string>(json, "name"),
+          .quantisation = optional_at<std::string>(json, "quantisation"),
+          .parameters = json.at("parameters").get<Number>(),
+          .tensors = json.at("tensors").get<Number>(),
+          .context_length = optional_at<Number>(json, "context_length"),
+          .block_count = optional_at<Number>(json, "block_count"),
+          .embedding_length = optional_at<Number>(json, "embedding_length"),
+          .head_count = optional_at<Number>(json, "head_count"),
+          .head_count_kv = optional_at<Number>(json, "head_count_kv"),
+          .vocabulary = optional_at<Number>(json, "vocabulary"),
+          .chat_template = json.at("chat_template").get<bool>()};
+}
+
+std::unexpected<base::Error> corrupt(std::string_view detail) {
+  return fail(ErrorCode::corrupt, fmt::format("the manifest is damaged ({})", detail));
+}
+
+Result<Manifest> manifest_from(const Json& json) {
+  auto id = domain::ModelId::parse(json.at("id").get<std::string>());
+  const auto digest = Digest::parse(json.at("digest").get<std::string>());
+  if (!id || !digest) return corrupt("its id or digest is not one");
+  return Manifest{.id = std::move(*id),
+                  .digest = *digest,
+                  .bytes = json.at("bytes").get<base::Bytes>(),
+                  .mtime_ns = json.at("mtime_ns").get<std::int64_t>(),
+                  .imported_at_ms = json.at("imported_at_ms").get<std::int64_t>(),
+                  .verified_at_ms = json.at("verified_at_ms").get<std::int64_t>(),
+                  .gguf = gguf_from(json.at("gguf"))};
+}
+
+Result<Manifest> decode_body(std::string_view body) {
+  try {
+    return manifest_from(Json::parse(body));
+  } catch (const nlohmann::json::exception& error) {
+    return corrupt(error.what());
+  }
+}
+
+// Covers the version too: a flipped bit there must not make a damaged manifest look like a newer one.
+Digest checksum(unsigned version, std::string_view body) { return sha256(fmt::format("{}{}\n{}", kTitle, version, body)); }
+
+struct Head {
+  unsigned version = 0;
+  std::string_view digest;
+};
+
+std::optional<Head> head_from(std::string_view line) {
+  if (!line.starts_with(kTitle)) return std::nullopt;
+  line.remove_prefix(kTitle.size());
+  Head head;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), head.version);
+  if (error != std::errc()) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  if (!line.starts_with(kDigestMark)) return std::nullopt;
+  head.digest = line.substr(kDigestMark.size());
+  return head;
+}
+
+}  // namespace
+
+std::string encode(const Manifest& manifest) {
+  const Json json = {{"id", manifest.id.text()},
+                     {"digest", manifest.digest.text()},
+                     {"bytes", manifest.bytes},
+                     {"mtime_ns", manifest.mtime_ns},
+                     {"imported_at_ms", manifest.imported_at_ms},
+                     {"verified_at_ms", manifest.verified_at_ms},
+                     {"gguf", json_of(manifest.gguf)}};
+  const std::string body = json.dump(2) + "\n";
+  return fmt::format("{}{}{}{}\n{}", kTitle, kManifestVersion, kDigestMark, checksum(kManifestVersion, body).text(), body);
+}
+
+Result<Manifest> decode_manifest(std::string_view text) {
+  const auto line_end = text.substr(0, kLongestHead).find('\n');
+  const auto head = line_end == std::string_view::npos ? std::nullopt : head_from(text.substr(0, line_end));
+  if (!head) return corrupt("its first line is not a manifest's");
+  const std::string_view body = text.substr(line_end + 1);
+  if (checksum(head->version, body).text() != head->digest) return corrupt("its checksum does not match");
+  if (head->version > kManifestVersion) {
+    return fail(ErrorCode::unsupported, fmt::format("the manifest is of version {}, this hearth reads up to version {}; upgrade hearth or import the model again",
+                                                    head->version, kManifestVersion));
+  }
+  if (head->version < 1) return corrupt("version 0 does not exist");
+  return decode_body(body);
+}
+
+}  // namespace hearth::artifact
