@@ -17,12 +17,15 @@ namespace hearth::config {
 namespace {
 
 using Names = std::string_view;
-constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"), Names("defaults"), Names("models")};
-constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),  Names("api_key"), Names("allow_remote_without_key"),
+constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"), Names("defaults"),
+                                  Names("models")};
+constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),
+                                    Names("api_key"),  Names("allow_remote_without_key"),
                                     Names("max_body"), Names("stop_grace")};
 constexpr std::array kEngineKeys = {Names("command"), Names("path"), Names("start_stall"), Names("start_limit")};
 constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
-constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"), Names("flags")};
+constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"),
+                                      Names("flags")};
 constexpr std::array kModelKeys = {Names("class"),      Names("pinned"), Names("context"),
                                    Names("keep_alive"), Names("slots"),  Names("flags")};
 constexpr std::array kClasses = {Names("voice"), Names("interactive"), Names("background")};
@@ -41,8 +44,7 @@ base::Result<domain::ServiceClass> class_of(const toml::node& node) {
   const auto text = node.value_exact<std::string>();
   const auto found = text ? domain::service_class_named(*text) : std::nullopt;
   if (found) return *found;
-  return base::fail(base::ErrorCode::bad_request,
-                    "unknown class" + advice(text.value_or(""), kClasses));
+  return base::fail(base::ErrorCode::bad_request, "unknown class" + advice(text.value_or(""), kClasses));
 }
 
 base::Result<ListenAddress> listen_of(const toml::node& node) {
@@ -55,7 +57,8 @@ base::Result<std::string> api_key_of(const toml::node& node) {
   auto key = text_of(node);
   const bool fits = key && std::ranges::all_of(*key, [](char c) { return c > ' ' && c < 0x7f; });
   if (fits) return key;
-  return base::fail(base::ErrorCode::bad_request, "must be a string of visible ASCII characters without spaces, as it travels in a header");
+  return base::fail(base::ErrorCode::bad_request,
+                    "must be a string of visible ASCII characters without spaces, as it travels in a header");
 }
 
 base::Result<base::Bytes> body_of(const toml::node& node) {
@@ -87,10 +90,12 @@ base::Result<std::vector<std::string>> flags_of(const toml::node& node) {
 
 base::Result<std::vector<std::string>> command_of(const toml::node& node) {
   auto command = texts_of(node);
-  if (!command) return base::fail(base::ErrorCode::bad_request, "must be a list of strings like [\"/usr/bin/llama-server\"]");
+  if (!command)
+    return base::fail(base::ErrorCode::bad_request, "must be a list of strings like [\"/usr/bin/llama-server\"]");
   const bool usable = !command->empty() && !command->front().empty() &&
                       std::ranges::none_of(*command, [](const auto& word) { return word.contains('\0'); });
-  if (!usable) return base::fail(base::ErrorCode::bad_request, "must name a program first, like [\"/usr/bin/llama-server\"]");
+  if (!usable)
+    return base::fail(base::ErrorCode::bad_request, "must name a program first, like [\"/usr/bin/llama-server\"]");
   return command;
 }
 
@@ -138,7 +143,8 @@ class ConfigReader {
     with_table("server", [&](const toml::table& table) { read_server(table); });
     with_table("engine", [&](const toml::table& table) { read_engine(table); });
     with_table("memory", [&](const toml::table& table) { read_memory(table); });
-    with_table("defaults", [&](const toml::table& table) { read_model(table, "[defaults]", kDefaultsKeys, config_.defaults_); });
+    with_table("defaults",
+               [&](const toml::table& table) { read_model(table, "[defaults]", kDefaultsKeys, config_.defaults_); });
     with_table("models", [&](const toml::table& table) { read_models(table); });
     if (!faults_.empty()) return std::unexpected(faults_.error());
     if (auto overridden = override_with(overrides); !overridden) return base::pass(overridden);
@@ -186,7 +192,8 @@ class ConfigReader {
     reader.read("start_stall", config_.engine_.start_stall, positive_duration_of);
     reader.read("start_limit", config_.engine_.start_limit, positive_duration_of);
     if (path.empty()) return;
-    if (table.contains("command")) faults_.add(reader.place_of("path"), "path and command in [engine] say the same thing; keep one of them");
+    if (table.contains("command"))
+      faults_.add(reader.place_of("path"), "path and command in [engine] say the same thing; keep one of them");
     config_.engine_.command = {path.string()};
   }
 
@@ -196,7 +203,8 @@ class ConfigReader {
     reader.read("reserve", config_.memory_.reserve, bytes_of);
   }
 
-  void read_model(const toml::table& table, std::string section, std::span<const std::string_view> keys, ModelConfig& model) {
+  void read_model(const toml::table& table, std::string section, std::span<const std::string_view> keys,
+                  ModelConfig& model) {
     TableReader reader(table, std::move(section), keys, faults_);
     reader.read("class", model.service_class, class_of);
     reader.read("context", model.context, context_of);
@@ -214,7 +222,8 @@ class ConfigReader {
       } else if (!node.is_table()) {
         faults_.add(key.source(), fmt::format("{0} in [models] must be a section: write [models.\"{0}\"]", id->text()));
       } else if (config_.models_.contains(*id)) {
-        faults_.add(key.source(), fmt::format("model \"{}\" is named twice; upper and lower case are the same", id->text()));
+        faults_.add(key.source(),
+                    fmt::format("model \"{}\" is named twice; upper and lower case are the same", id->text()));
       } else {
         read_model(*node.as_table(), fmt::format("[models.\"{}\"]", id->text()), kModelKeys, config_.models_[*id]);
       }
@@ -230,7 +239,8 @@ class ConfigReader {
     if (overrides.data_dir) {
       std::error_code error;
       auto folder = std::filesystem::absolute(*overrides.data_dir, error);
-      if (error || folder.empty()) return base::fail(base::ErrorCode::bad_request, "--data-dir must be the path of a folder");
+      if (error || folder.empty())
+        return base::fail(base::ErrorCode::bad_request, "--data-dir must be the path of a folder");
       config_.server_.data_dir = folder.lexically_normal();
     }
     return {};
@@ -240,7 +250,8 @@ class ConfigReader {
     const auto& server = config_.server_;
     if (server.listen.is_loopback() || server.api_key || server.allow_remote_without_key) return {};
     std::string refusal = fmt::format(
-        "listening on {} lets other machines in and no API key is set; set api_key in [server], or say allow_remote_without_key = true",
+        "listening on {} lets other machines in and no API key is set; set api_key in [server], or say "
+        "allow_remote_without_key = true",
         server.listen.text());
     if (overrides.listen) return base::fail(base::ErrorCode::bad_request, "--listen: " + refusal);
     faults_.add(listen_place_, std::move(refusal));
@@ -259,7 +270,8 @@ ModelConfig Config::effective_for(const domain::ModelId& id) const {
   const auto found = models_.find(id);
   const ModelConfig& own = found == models_.end() ? kUnnamed : found->second;
   ModelConfig merged;
-  merged.service_class = first_of(own.service_class, defaults_.service_class).value_or(domain::ServiceClass::interactive);
+  merged.service_class =
+      first_of(own.service_class, defaults_.service_class).value_or(domain::ServiceClass::interactive);
   merged.pinned = own.pinned.value_or(false);
   merged.context = first_of(own.context, defaults_.context);
   merged.keep_alive = first_of(own.keep_alive, defaults_.keep_alive);
@@ -286,21 +298,25 @@ base::Result<Config> parse_config(std::string_view text, std::string_view name, 
   return ConfigReader(parsed.table(), std::string(name), environment).read(overrides);
 }
 
-base::Result<Config> load_config(const std::filesystem::path& file, const Overrides& overrides, const Environment& environment) {
+base::Result<Config> load_config(const std::filesystem::path& file, const Overrides& overrides,
+                                 const Environment& environment) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (!std::filesystem::exists(status)) {
     return base::fail_errno(fmt::format("reading the configuration {}", file.string()), error ? error.value() : ENOENT);
   }
-  if (std::filesystem::is_directory(status)) return base::fail_errno(fmt::format("reading the configuration {}", file.string()), EISDIR);
+  if (std::filesystem::is_directory(status))
+    return base::fail_errno(fmt::format("reading the configuration {}", file.string()), EISDIR);
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return base::fail_errno(fmt::format("reading the configuration {}", file.string()), errno);
   std::string text(kLargestFile + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (stream.bad()) return base::fail(base::ErrorCode::io, fmt::format("reading the configuration {} failed", file.string()));
+  if (stream.bad())
+    return base::fail(base::ErrorCode::io, fmt::format("reading the configuration {} failed", file.string()));
   if (text.size() > kLargestFile) {
-    return base::fail(base::ErrorCode::too_large, fmt::format("the configuration {} is larger than 1 MB; is it the right file?", file.string()));
+    return base::fail(base::ErrorCode::too_large,
+                      fmt::format("the configuration {} is larger than 1 MB; is it the right file?", file.string()));
   }
   return parse_config(text, file.string(), overrides, environment);
 }

@@ -1,9 +1,9 @@
 #pragma once
 // Hearth's configuration: a TOML file made into plain values, checked as a whole, then never changed.
 //
-// Every key, its default and its meaning for people is in docs/configuration.md; a test holds the two together. Reading is
-// pure but for load_config, which opens the file. A Config can be had only by passing every check, and is a value: copy it,
-// share it between threads, as you like.
+// Every key, its default and its meaning for people is in docs/configuration.md; a test holds the two together. Reading
+// is pure but for load_config, which opens the file. A Config can be had only by passing every check, and is a value:
+// copy it, share it between threads, as you like.
 //
 // Errors are bad_request with one sentence that names file, line, column, the key and what is allowed; when there are
 // several faults it tells the first and their number.
@@ -67,8 +67,8 @@ class Config {
   [[nodiscard]] const ModelConfig& defaults() const { return defaults_; }
   [[nodiscard]] const std::map<domain::ModelId, ModelConfig>& models() const { return models_; }
 
-  // What holds for this model: its own word before [defaults]; flags are those of [defaults] followed by its own (of two
-  // equal flags llama-server takes the last). service_class and pinned are never empty in the answer.
+  // What holds for this model: its own word before [defaults]; flags are those of [defaults] followed by its own (of
+  // two equal flags llama-server takes the last). service_class and pinned are never empty in the answer.
   [[nodiscard]] ModelConfig effective_for(const domain::ModelId& id) const;
 
  private:
@@ -91,20 +91,24 @@ struct Overrides {
 };
 
 // `name` stands for the file in errors.
-[[nodiscard]] base::Result<Config> parse_config(std::string_view text, std::string_view name, const Overrides& overrides = {},
+[[nodiscard]] base::Result<Config> parse_config(std::string_view text, std::string_view name,
+                                                const Overrides& overrides = {},
                                                 const Environment& environment = process_environment);
 // Besides bad_request: not_found, permission, io, too_large (over 1 MB), each naming the file.
 [[nodiscard]] base::Result<Config> load_config(const std::filesystem::path& file, const Overrides& overrides = {},
                                                const Environment& environment = process_environment);
-// The file that is named, else the first there is of $XDG_CONFIG_HOME/hearth/hearth.toml (~/.config without the variable)
-// and /etc/hearth/hearth.toml, else no file at all.
-[[nodiscard]] base::Result<Config> find_config(const std::optional<std::filesystem::path>& named, const Overrides& overrides = {},
+// The file that is named, else the first there is of $XDG_CONFIG_HOME/hearth/hearth.toml (~/.config without the
+// variable) and /etc/hearth/hearth.toml, else no file at all.
+[[nodiscard]] base::Result<Config> find_config(const std::optional<std::filesystem::path>& named,
+                                               const Overrides& overrides = {},
                                                const Environment& environment = process_environment);
 
-// Keys that are read and kept but that nothing acts on yet, as the file writes them ("memory.host_budget"). For a warning.
+// Keys that are read and kept but that nothing acts on yet, as the file writes them ("memory.host_budget"). For a
+// warning.
 [[nodiscard]] std::vector<std::string> not_yet_enforced(const Config& config);
 
-// Every section and its keys, as written in the file: the source of "allowed:" in errors, and of the documentation's test.
+// Every section and its keys, as written in the file: the source of "allowed:" in errors, and of the documentation's
+// test.
 struct SectionKeys {
   std::string_view section;  // "[models.\"id\"]"
   std::span<const std::string_view> keys;

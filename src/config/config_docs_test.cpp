@@ -59,7 +59,8 @@ TEST(ConfigurationDocument, HasARowForEveryKeyOfEverySection) {
     const auto heading = text.find("## `" + std::string(section) + "`");
     ASSERT_NE(heading, std::string::npos) << section;
     const auto part = text.substr(heading, text.find("\n## ", heading + 1) - heading);
-    for (const auto key : keys) EXPECT_THAT(part, testing::HasSubstr("| `" + std::string(key) + "` |")) << section;
+    for (const auto key : keys)
+      EXPECT_THAT(part, testing::HasSubstr("| `" + std::string(key) + "` |")) << section;
   }
 }
 

@@ -75,7 +75,8 @@ context = 8192
 keep_alive = -1
 slots = 1
 flags = ["--no-repack"]
-)").value();
+)")
+                          .value();
   EXPECT_EQ(config.server().listen.text(), "0.0.0.0:8080");
   EXPECT_EQ(config.server().data_dir, "/home/ann/models");
   EXPECT_EQ(config.server().max_body, 2u << 20);
@@ -95,22 +96,26 @@ flags = ["--no-repack"]
   EXPECT_EQ(other.slots, 2u);
   EXPECT_THAT(not_yet_enforced(config),
               ElementsAre("memory.host_budget", "memory.reserve", "defaults.class", "defaults.keep_alive",
-                          "models.\"qwen3-4b:q4\".class", "models.\"qwen3-4b:q4\".pinned", "models.\"qwen3-4b:q4\".keep_alive"));
+                          "models.\"qwen3-4b:q4\".class", "models.\"qwen3-4b:q4\".pinned",
+                          "models.\"qwen3-4b:q4\".keep_alive"));
 }
 
 TEST(Config, AnEnginePathIsACommandOfOneWord) {
-  EXPECT_THAT(parsed("engine.path = \"/usr/bin/llama-server\"").value().engine().command, ElementsAre("/usr/bin/llama-server"));
+  EXPECT_THAT(parsed("engine.path = \"/usr/bin/llama-server\"").value().engine().command,
+              ElementsAre("/usr/bin/llama-server"));
 }
 
 TEST(Config, NamesTheUnknownKeyItsPlaceAndItsNeighbour) {
   EXPECT_EQ(error_of("# mine\n[server]\nlistn = \"127.0.0.1:1\"\n"),
-            "hearth.toml:3:1: unknown key \"listn\" in [server]; did you mean \"listen\"? allowed: listen, data_dir, api_key, "
+            "hearth.toml:3:1: unknown key \"listn\" in [server]; did you mean \"listen\"? allowed: listen, data_dir, "
+            "api_key, "
             "allow_remote_without_key, max_body, stop_grace");
 }
 
 TEST(Config, CountsTheOtherFaults) {
   EXPECT_THAT(error_of("[server]\nmax_body = true\nzzz = 1\n[defaults]\nslots = 0\n"),
-              testing::AllOf(testing::StartsWith("hearth.toml:2:12: max_body in [server]: must be a size"), testing::EndsWith(" (and 2 more)")));
+              testing::AllOf(testing::StartsWith("hearth.toml:2:12: max_body in [server]: must be a size"),
+                             testing::EndsWith(" (and 2 more)")));
 }
 
 struct BadCase {
@@ -120,7 +125,9 @@ struct BadCase {
 
 TEST(Config, RefusesBadValuesAndSaysWhatIsAllowed) {
   for (const auto& [text, told] : {
-           BadCase{"[servr]\n", "1:2: unknown section \"servr\"; did you mean \"server\"? sections: server, engine, memory, defaults, models"},
+           BadCase{"[servr]\n",
+                   "1:2: unknown section \"servr\"; did you mean \"server\"? sections: server, engine, memory, "
+                   "defaults, models"},
            BadCase{"listen = \"127.0.0.1:1\"", "1:1: unknown key \"listen\""},
            BadCase{"server = 3", "server must be a section: write [server]"},
            BadCase{"[[server]]\n", "server must be a section"},
@@ -146,12 +153,14 @@ TEST(Config, RefusesBadValuesAndSaysWhatIsAllowed) {
            BadCase{"[engine]\ncommand = [\"a\"]\npath = \"/b\"", "keep one of them"},
            BadCase{"[engine]\nstart_stall = 0", "must be more than 0"},
            BadCase{"[memory]\nhost_budget = \"1.4 quadrillion\"", "is not a size"},
-           BadCase{"[defaults]\nclass = \"interactiv\"", "unknown class; did you mean \"interactive\"? allowed: voice, interactive, background"},
+           BadCase{"[defaults]\nclass = \"interactiv\"",
+                   "unknown class; did you mean \"interactive\"? allowed: voice, interactive, background"},
            BadCase{"[defaults]\npinned = true", "unknown key \"pinned\" in [defaults]"},
            BadCase{"[defaults]\ncontext = 4096.0", "a whole number from 1 to"},
            BadCase{"[defaults]\nslots = 100000", "a whole number from 1 to 256"},
            BadCase{"[defaults]\nkeep_alive = true", "must be a duration"},
-           BadCase{"[defaults]\nflags = [\"--port\", \"80\"]", "2:9: flags in [defaults]: flag \"--port\" is not yours to set"},
+           BadCase{"[defaults]\nflags = [\"--port\", \"80\"]",
+                   "2:9: flags in [defaults]: flag \"--port\" is not yours to set"},
            BadCase{"[models.\"../x\"]\n", "1:9: \"../x\" is not a model name"},
            BadCase{"[models]\na = 1", "must be a section: write [models.\"a\"]"},
            BadCase{"[models.a]\n[models.A]\n", "is named twice"},
@@ -175,16 +184,21 @@ TEST(Config, SurvivesNonsenseOfAnySize) {
 }
 
 TEST(Config, OtherMachinesNeedAKeyOrAWord) {
-  EXPECT_THAT(error_of("[server]\nlisten = \"0.0.0.0:80\""),
-              testing::StartsWith("hearth.toml:2:10: listening on 0.0.0.0:80 lets other machines in and no API key is set; set api_key"));
+  EXPECT_THAT(
+      error_of("[server]\nlisten = \"0.0.0.0:80\""),
+      testing::StartsWith(
+          "hearth.toml:2:10: listening on 0.0.0.0:80 lets other machines in and no API key is set; set api_key"));
   EXPECT_TRUE(parsed("[server]\nlisten = \"0.0.0.0:80\"\napi_key = \"k\""));
   EXPECT_TRUE(parsed("[server]\nlisten = \"0.0.0.0:80\"\nallow_remote_without_key = true"));
-  EXPECT_THAT(error_of("", {.listen = "[::]:80", .data_dir = {}}), testing::StartsWith("--listen: listening on [::]:80"));
+  EXPECT_THAT(error_of("", {.listen = "[::]:80", .data_dir = {}}),
+              testing::StartsWith("--listen: listening on [::]:80"));
   EXPECT_TRUE(parsed("[server]\nlisten = \"0.0.0.0:80\"", {.listen = "127.0.0.1:80", .data_dir = {}}));
 }
 
 TEST(Config, TheCommandLineOverridesTheFile) {
-  const auto config = parsed("[server]\nlisten = \"127.0.0.1:1\"\ndata_dir = \"/a\"", {.listen = "127.0.0.1:2", .data_dir = "/b/../c"}).value();
+  const auto config =
+      parsed("[server]\nlisten = \"127.0.0.1:1\"\ndata_dir = \"/a\"", {.listen = "127.0.0.1:2", .data_dir = "/b/../c"})
+          .value();
   EXPECT_EQ(config.server().listen.port, 2);
   EXPECT_EQ(config.server().data_dir, "/c");
   EXPECT_THAT(error_of("", {.listen = "x", .data_dir = {}}), testing::StartsWith("--listen: \"x\" is not an address"));

@@ -20,9 +20,10 @@ constexpr std::array kUnits = {Unit{"ms", 1}, Unit{"s", 1e3}, Unit{"m", 60e3}, U
 constexpr double kLongestMs = 10 * 366 * 86400e3;
 
 std::unexpected<base::Error> not_a_duration(std::string_view text) {
-  return base::fail(base::ErrorCode::bad_request,
-                    fmt::format("\"{}\" is not a duration; write it like 30s, 5m, 1h30m or 90 (seconds), at most ten years",
-                                base::printable(text, 40)));
+  return base::fail(
+      base::ErrorCode::bad_request,
+      fmt::format("\"{}\" is not a duration; write it like 30s, 5m, 1h30m or 90 (seconds), at most ten years",
+                  base::printable(text, 40)));
 }
 
 // Takes one "1.5h" off the front of `rest`; empty when there is none. A bare number is taken for seconds when `alone`.
@@ -67,9 +68,10 @@ base::Result<KeepAlive> parse_keep_alive(std::string_view text) {
   const bool negative = trimmed.starts_with('-');
   auto span = parse_duration(negative ? trimmed.substr(1) : trimmed);
   if (!span) {
-    return base::fail(base::ErrorCode::bad_request,
-                      fmt::format("\"{}\" is not a keep-alive; write it like 5m, 1h30m, 0 or forever (or any negative number)",
-                                  base::printable(text, 40)));
+    return base::fail(
+        base::ErrorCode::bad_request,
+        fmt::format("\"{}\" is not a keep-alive; write it like 5m, 1h30m, 0 or forever (or any negative number)",
+                    base::printable(text, 40)));
   }
   if (negative && span->count() != 0) return KeepAlive{};
   return KeepAlive{*span};

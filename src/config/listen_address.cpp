@@ -64,9 +64,10 @@ base::Result<ListenAddress> parse_listen_address(std::string_view text) {
       return address;
     }
   }
-  return base::fail(base::ErrorCode::bad_request,
-                    fmt::format("\"{}\" is not an address to listen on; write it like 127.0.0.1:11434, 0.0.0.0:11434 or [::1]:11434",
-                                base::printable(text, 80)));
+  return base::fail(
+      base::ErrorCode::bad_request,
+      fmt::format("\"{}\" is not an address to listen on; write it like 127.0.0.1:11434, 0.0.0.0:11434 or [::1]:11434",
+                  base::printable(text, 80)));
 }
 
 }  // namespace hearth::config

@@ -10,8 +10,12 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"listen", "data_dir", "keep_alive", "class"};
 
 TEST(Nearest, FindsTypingErrors) {
-  for (const auto& [typed, meant] : {std::pair{"listn", "listen"}, {"lisetn", "listen"}, {"datadir", "data_dir"}, {"keepalive", "keep_alive"},
-                                     {"clas", "class"}, {"keep-alive", "keep_alive"}}) {
+  for (const auto& [typed, meant] : {std::pair{"listn", "listen"},
+                                     {"lisetn", "listen"},
+                                     {"datadir", "data_dir"},
+                                     {"keepalive", "keep_alive"},
+                                     {"clas", "class"},
+                                     {"keep-alive", "keep_alive"}}) {
     EXPECT_EQ(nearest(typed, kNames), meant) << typed;
   }
 }

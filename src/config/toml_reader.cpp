@@ -16,12 +16,15 @@ std::unexpected<base::Error> wanted(std::string_view what) {
 }
 
 bool is_plain(std::string_view text) {
-  return !text.empty() && std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  return !text.empty() &&
+         std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
 }  // namespace
 
-void Faults::add(const toml::source_region& where, std::string what) { faults_.push_back({where.begin, std::move(what)}); }
+void Faults::add(const toml::source_region& where, std::string what) {
+  faults_.push_back({where.begin, std::move(what)});
+}
 
 base::Error Faults::error() const {
   const auto first = std::ranges::min_element(
@@ -45,7 +48,8 @@ base::Result<bool> bool_of(const toml::node& node) {
 }
 
 base::Result<base::Bytes> bytes_of(const toml::node& node) {
-  if (const auto number = node.value_exact<std::int64_t>(); number && *number >= 0) return static_cast<base::Bytes>(*number);
+  if (const auto number = node.value_exact<std::int64_t>(); number && *number >= 0)
+    return static_cast<base::Bytes>(*number);
   if (const auto text = node.value_exact<std::string>()) return base::parse_bytes(*text);
   return wanted("a size like \"1400MB\", \"1.5GiB\" or 4096");
 }
@@ -77,11 +81,13 @@ base::Result<std::vector<std::string>> texts_of(const toml::node& node) {
 
 base::Result<unsigned> number_of(const toml::node& node, unsigned least, unsigned most) {
   const auto number = node.value_exact<std::int64_t>();
-  if (!number || *number < least || *number > most) return wanted(fmt::format("a whole number from {} to {}", least, most));
+  if (!number || *number < least || *number > most)
+    return wanted(fmt::format("a whole number from {} to {}", least, most));
   return static_cast<unsigned>(*number);
 }
 
-TableReader::TableReader(const toml::table& table, std::string section, std::span<const std::string_view> allowed, Faults& faults)
+TableReader::TableReader(const toml::table& table, std::string section, std::span<const std::string_view> allowed,
+                         Faults& faults)
     : table_(table), section_(std::move(section)), faults_(faults) {
   for (const auto& [key, node] : table) {
     if (std::ranges::find(allowed, key.str()) != allowed.end()) continue;

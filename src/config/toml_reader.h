@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-// "[[[" trips an assertion of toml++ 3.3's in debug builds, though the parser goes on to report it as an error by itself.
+// "[[[" trips an assertion of toml++ 3.3's in debug builds, though the parser goes on to report it as an error by
+// itself.
 #define TOML_ASSERT(condition) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
@@ -38,7 +39,7 @@ class Faults {
 };
 
 // What a value of the file is, as a C++ value. Errors: bad_request, saying what was wanted; the place is added above.
-[[nodiscard]] base::Result<std::string> text_of(const toml::node& node);   // not empty, no control characters
+[[nodiscard]] base::Result<std::string> text_of(const toml::node& node);  // not empty, no control characters
 [[nodiscard]] base::Result<bool> bool_of(const toml::node& node);
 [[nodiscard]] base::Result<base::Bytes> bytes_of(const toml::node& node);  // "1400MB" or an integer
 [[nodiscard]] base::Result<Milliseconds> duration_of(const toml::node& node);
