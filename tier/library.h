@@ -1,0 +1,28 @@
+// Life of the library inside its host: before main() / live / leaving, and the thread that serves the daemon.
+//
+// The library is live only when the daemon gave it a socket and speaks the same version. In every other process, and in
+// every child made by fork, its hooks do nothing but call the real function.
+#pragma once
+
+#include <atomic>
+
+namespace hearth::tier {
+
+enum class Life : int {
+  kEarly,    // our constructor has not run
+  kAside,    // nobody asked for us, another version, a forked child, or leaving
+  kLive,
+};
+
+
+namespace detail {
+extern std::atomic<Life> the_life;
+}
+
+[[nodiscard]] inline bool live() { return detail::the_life.load(std::memory_order_relaxed) == Life::kLive; }
+[[nodiscard]] inline Life life() { return detail::the_life.load(std::memory_order_acquire); }
+
+/// Wakes the library's thread: buffers may be ready to settle. Async-signal-safe; any thread.
+void request_settle();
+
+}  // namespace hearth::tier

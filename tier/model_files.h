@@ -1,0 +1,65 @@
+// The engine's own mappings of model files: weights it uses in place, without packing.
+//
+// Hooks note where such tensors lie; the library's thread later finds the mappings around them in /proc/self/maps. What the
+// engine has unmapped meanwhile is simply not found. Notes may come from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "os.h"
+#include "page_vector.h"
+
+namespace hearth::tier {
+
+struct MappedTensor {
+  std::uintptr_t at;
+  std::size_t bytes;
+  std::int32_t layer;  // -1 none
+};
+
+struct FileMapping {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::uint64_t offset;  // of `begin` in the file
+  int file;              // index into ModelFiles::files()
+};
+
+struct ModelFile {
+  std::uint64_t device;  // as /proc/self/maps writes it: major << 32 | minor
+  std::uint64_t inode;
+  int fd;                // read-only, -1 when the file cannot be opened under its name any more
+};
+
+class ModelFiles {
+ public:
+  /// A weight tensor lies outside our buffers.
+  void note(const char* name, const void* at, std::size_t bytes);
+
+  /// Finds the files around the noted tensors and all their mappings in this process. Only the library's thread.
+  void refresh();
+  [[nodiscard]] const PageVector<FileMapping>& mappings() const { return mappings_; }
+  [[nodiscard]] const PageVector<ModelFile>& files() const { return files_; }
+
+  /// Copies the noted tensors that still lie in a found mapping. Call after refresh().
+  void live_tensors(PageVector<MappedTensor>& out);
+
+  /// Bytes of the given address range that are private copies, summed over `at .. at+bytes` (smaps "Anonymous").
+  [[nodiscard]] static std::uint64_t private_bytes(const void* at, std::size_t bytes);
+
+ private:
+  struct Line;
+  static bool parse(char* line, Line& out);
+  void close_files();
+  [[nodiscard]] bool holds_tensor(const Line& line);
+  int file_index(const Line& line, bool add);
+
+  os::Mutex mutex_;
+  PageVector<MappedTensor> tensors_;  // protected by mutex_
+  PageVector<FileMapping> mappings_;  // library's thread
+  PageVector<ModelFile> files_;       // library's thread
+};
+
+ModelFiles& model_files();
+
+}  // namespace hearth::tier

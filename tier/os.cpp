@@ -1,0 +1,214 @@
+#include "os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+namespace hearth::tier::os {
+namespace {
+
+constexpr long kCachestat = 451;  // same number on every architecture; newer than our libc's headers
+constexpr int kMlockOnFault = 1;
+
+struct CachestatRange {
+  std::uint64_t offset, length;
+};
+struct Cachestat {
+  std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
+
+std::uint64_t clock_ns(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+int outcome(bool failed) { return failed ? errno : 0; }
+
+/// Maps `bytes` at a multiple of kHugePage by asking for more and giving the edges back.
+void* map_aligned(std::size_t bytes, int protection, int flags) {
+  const std::size_t length = round_up(bytes, kPage);
+  void* wide = ::mmap(nullptr, length + kHugePage, protection, flags, -1, 0);
+  if (wide == MAP_FAILED) return nullptr;
+  const auto begin = reinterpret_cast<std::uintptr_t>(wide);
+  const std::uintptr_t aligned = round_up(begin, kHugePage);
+  if (aligned > begin) ::munmap(wide, aligned - begin);
+  const std::uintptr_t end = begin + length + kHugePage;
+  if (end > aligned + length) ::munmap(reinterpret_cast<void*>(aligned + length), end - aligned - length);
+  return reinterpret_cast<void*>(aligned);
+}
+
+int map_over(void* at, std::size_t bytes, int fd, std::uint64_t offset, int flags) {
+  const ErrnoGuard guard;
+  void* got = ::mmap(at, round_up(bytes, kPage), PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
+                     static_cast<off_t>(offset));
+  return outcome(got == MAP_FAILED);
+}
+
+int advise(void* at, std::size_t bytes, int advice) {
+  const ErrnoGuard guard;
+  int failed = 0;
+  do failed = ::madvise(at, round_up(bytes, kPage), advice);
+  while (failed != 0 && (errno == EINTR || errno == EAGAIN));
+  return outcome(failed != 0);
+}
+
+}  // namespace
+
+ErrnoGuard::ErrnoGuard() : kept_(errno) {}
+ErrnoGuard::~ErrnoGuard() { errno = kept_; }
+
+std::uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+std::uint64_t unix_seconds() { return clock_ns(CLOCK_REALTIME) / 1'000'000'000U; }
+std::uint32_t thread_id() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+void* map_anonymous(std::size_t bytes) {
+  const ErrnoGuard guard;
+  return map_aligned(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
+int map_shared_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
+  return map_over(at, bytes, fd, offset, MAP_SHARED);
+}
+
+int map_private_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
+  return map_over(at, bytes, fd, offset, MAP_PRIVATE | MAP_NORESERVE);
+}
+
+void* map_private(std::size_t bytes, int fd, std::uint64_t offset) {
+  const ErrnoGuard guard;
+  void* place = map_aligned(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+  if (place == nullptr) return nullptr;
+  if (map_private_over(place, bytes, fd, offset) == 0) return place;
+  unmap(place, bytes);
+  return nullptr;
+}
+
+int move_mapping(void* from, std::size_t bytes, void* to) {
+  const ErrnoGuard guard;
+  const std::size_t length = round_up(bytes, kPage);
+  return outcome(::mremap(from, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, to) == MAP_FAILED);
+}
+
+void unmap(void* at, std::size_t bytes) {
+  const ErrnoGuard guard;
+  ::munmap(at, round_up(bytes, kPage));
+}
+
+int protect_read(void* at, std::size_t bytes) {
+  const ErrnoGuard guard;
+  return outcome(::mprotect(at, round_up(bytes, kPage), PROT_READ) != 0);
+}
+
+int allow_write(void* at, std::size_t bytes) {
+  const ErrnoGuard guard;
+  return outcome(::mprotect(at, round_up(bytes, kPage), PROT_READ | PROT_WRITE) != 0);
+}
+
+int reserve(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  const ErrnoGuard guard;
+  int failed = 0;
+  do failed = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  while (failed != 0 && errno == EINTR);
+  return outcome(failed != 0);
+}
+
+int read_all(int fd, void* to, std::size_t bytes, std::uint64_t offset) {
+  const ErrnoGuard guard;
+  auto* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(fd, at, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) return EIO;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return 0;
+}
+
+int write_all(int fd, const void* from, std::size_t bytes, std::uint64_t offset) {
+  const ErrnoGuard guard;
+  const auto* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t got = ::pwrite(fd, at, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    at += got;
+    bytes -= static_cast<std::size_t>(got);
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return 0;
+}
+
+std::uint64_t cached_bytes(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  const ErrnoGuard guard;
+  CachestatRange range{offset, bytes};
+  Cachestat stat{};
+  if (fd < 0 || ::syscall(kCachestat, fd, &range, &stat, 0) != 0) return kUnknown;
+  return stat.cached * kPage;
+}
+
+std::uint64_t resident_bytes(const void* at, std::size_t bytes) {
+  const ErrnoGuard guard;
+  constexpr std::size_t kBatch = 16384;  // pages a call
+  unsigned char present[kBatch];
+  std::uint64_t pages = 0;
+  const auto begin = reinterpret_cast<std::uintptr_t>(at);
+  const std::size_t total = round_up(bytes, kPage) / kPage;
+  for (std::size_t done = 0; done < total; done += kBatch) {
+    const std::size_t count = total - done < kBatch ? total - done : kBatch;
+    if (::mincore(reinterpret_cast<void*>(begin + done * kPage), count * kPage, present) != 0) return kUnknown;
+    for (std::size_t i = 0; i < count; ++i) pages += present[i] & 1U;
+  }
+  return pages * kPage;
+}
+
+int page_out(void* at, std::size_t bytes) { return advise(at, bytes, MADV_PAGEOUT); }
+
+int drop_cache(int fd) { return ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); }
+
+int populate(void* at, std::size_t bytes) { return advise(at, bytes, MADV_POPULATE_READ); }
+
+int lock(void* at, std::size_t bytes, bool on_fault) {
+  const ErrnoGuard guard;
+  return outcome(::syscall(SYS_mlock2, at, round_up(bytes, kPage), on_fault ? kMlockOnFault : 0) != 0);
+}
+
+int unlock(void* at, std::size_t bytes) {
+  const ErrnoGuard guard;
+  return outcome(::munlock(at, round_up(bytes, kPage)) != 0);
+}
+
+std::uint64_t memlock_limit() {
+  const ErrnoGuard guard;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
+  return limit.rlim_cur;
+}
+
+int start_thread(pthread_t* thread, void* (*run)(void*), void* argument) {
+  sigset_t all;
+  sigset_t kept;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &kept);
+  const int failed = ::pthread_create(thread, nullptr, run, argument);
+  ::pthread_sigmask(SIG_SETMASK, &kept, nullptr);
+  return failed;
+}
+
+}  // namespace hearth::tier::os

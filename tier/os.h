@@ -1,0 +1,94 @@
+// Everything the library needs from the kernel, as small functions with a contract each. No state. Every function returns
+// 0 or errno unless it says otherwise, may be called from any thread, and leaves the caller's errno untouched.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hearth::tier::os {
+
+inline constexpr std::size_t kPage = 4096;         // smallest page of the machines we run on; ranges are rounded to it
+inline constexpr std::size_t kHugePage = 2 << 20;  // alignment of large buffers
+inline constexpr std::uint64_t kUnknown = UINT64_MAX;
+
+/// Restores errno at scope end: a guest does not change what its host sees.
+class ErrnoGuard {
+ public:
+  ErrnoGuard();
+  ~ErrnoGuard();
+  ErrnoGuard(const ErrnoGuard&) = delete;
+  ErrnoGuard& operator=(const ErrnoGuard&) = delete;
+
+ private:
+  int kept_;
+};
+
+/// A plain mutex, constant-initialised so that it works before constructors run.
+class Mutex {
+ public:
+  constexpr Mutex() = default;
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+  pthread_mutex_t* raw() { return &mutex_; }
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+class Guard {
+ public:
+  explicit Guard(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~Guard() { mutex_.unlock(); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+[[nodiscard]] std::uint64_t now_ns();        // CLOCK_MONOTONIC
+[[nodiscard]] std::uint64_t unix_seconds();  // for people only
+[[nodiscard]] std::uint32_t thread_id();
+[[nodiscard]] std::size_t round_up(std::size_t bytes, std::size_t unit);
+
+/// Zeroed private memory at a multiple of kHugePage; nullptr when the kernel refuses.
+[[nodiscard]] void* map_anonymous(std::size_t bytes);
+/// Replaces [at, at+bytes) by the file's bytes, shared and writable. Atomic: the old pages stay on failure.
+[[nodiscard]] int map_shared_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
+/// The same, private and writable.
+[[nodiscard]] int map_private_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
+/// Private writable mapping at a multiple of kHugePage, charged to nobody until written; nullptr on failure.
+[[nodiscard]] void* map_private(std::size_t bytes, int fd, std::uint64_t offset);
+/// Moves a mapping with its page tables onto `to`, replacing what is there.
+[[nodiscard]] int move_mapping(void* from, std::size_t bytes, void* to);
+void unmap(void* at, std::size_t bytes);
+[[nodiscard]] int protect_read(void* at, std::size_t bytes);
+[[nodiscard]] int allow_write(void* at, std::size_t bytes);
+
+/// Reserves disk blocks for the range; EOPNOTSUPP where the file system cannot.
+[[nodiscard]] int reserve(int fd, std::uint64_t offset, std::uint64_t bytes);
+[[nodiscard]] int read_all(int fd, void* to, std::size_t bytes, std::uint64_t offset);
+[[nodiscard]] int write_all(int fd, const void* from, std::size_t bytes, std::uint64_t offset);
+
+/// Bytes of the range that are in the page cache; kUnknown without cachestat(2) or permission.
+[[nodiscard]] std::uint64_t cached_bytes(int fd, std::uint64_t offset, std::uint64_t bytes);
+/// Bytes of the mapped range that are in memory by mincore(2); kUnknown when refused. For files this counts the page cache.
+[[nodiscard]] std::uint64_t resident_bytes(const void* at, std::size_t bytes);
+
+/// Reclaims the range now (MADV_PAGEOUT). Pages other processes map, and private copies without swap, stay.
+[[nodiscard]] int page_out(void* at, std::size_t bytes);
+/// Drops clean cached pages of the whole file that nobody maps.
+[[nodiscard]] int drop_cache(int fd);
+/// Brings the range in and maps it (MADV_POPULATE_READ); reports I/O errors instead of raising SIGBUS.
+[[nodiscard]] int populate(void* at, std::size_t bytes);
+/// mlock2; `on_fault` locks pages as they come in.
+[[nodiscard]] int lock(void* at, std::size_t bytes, bool on_fault);
+[[nodiscard]] int unlock(void* at, std::size_t bytes);
+[[nodiscard]] std::uint64_t memlock_limit();
+
+/// Starts a thread with all signals blocked, so that the engine's own threads go on receiving them.
+[[nodiscard]] int start_thread(pthread_t* thread, void* (*run)(void*), void* argument);
+
+}  // namespace hearth::tier::os

@@ -1,0 +1,29 @@
+#include "probe.h"
+
+#include "channel.h"
+#include "os.h"
+
+namespace hearth::tier {
+namespace {
+constinit std::atomic<std::uint64_t> the_computations{0};
+}
+
+SpanTimer::SpanTimer(SpanKind kind) : kind_(kind), begin_(os::now_ns()) {}
+
+void SpanTimer::done(std::int64_t count, std::int64_t result) { send_span(kind_, begin_, os::now_ns(), count, result); }
+
+void send_span(SpanKind kind, std::uint64_t begin_ns, std::uint64_t end_ns, std::int64_t count, std::int64_t result) {
+  Span span{};
+  span.kind = kind;
+  span.thread = os::thread_id();
+  span.begin_ns = begin_ns;
+  span.end_ns = end_ns;
+  span.count = count;
+  span.result = result;
+  channel().send(span, RecordType::kSpan);
+}
+
+std::uint64_t computations() { return the_computations.load(std::memory_order_acquire); }
+void count_computation() { the_computations.fetch_add(1, std::memory_order_acq_rel); }
+
+}  // namespace hearth::tier
