@@ -62,7 +62,8 @@ class Catalogue : public testing::Test {
   }
   std::vector<std::string> ids() {
     std::vector<std::string> result;
-    for (const auto& engine : list_engines(options_).value()) result.push_back(engine.origin + " " + engine.id);
+    const auto engines = list_engines(options_).value();
+    for (const auto& engine : engines) result.push_back(engine.origin + " " + engine.id);
     return result;
   }
 

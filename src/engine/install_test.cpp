@@ -87,7 +87,7 @@ class Install : public testing::Test {
   [[nodiscard]] std::string apt_calls() const { return read_all(home_ / "calls"); }
 
   static constexpr const char* kInstalled = "llama-server-11669-0.7.0+dfsg-2";
-  static constexpr const char* kAptGet = R"(
+  static constexpr const char* kAptGet = R"sh(
 echo "$@" >> $T/calls
 F=$(dirname "$APT_CONFIG")
 case "$*" in
@@ -112,8 +112,8 @@ case "$*" in
   : > "$F/cache/archives/libggml0_0.27.0-1_amd64.deb"; : > "$F/cache/archives/llama.cpp-tools_1%3a0.7.0+dfsg-2_amd64.deb";;
 *" install -y "*)
   printf '#!/bin/sh\necho "version: 0.8.0 (build 12000, commit Debian)"\n' > $T/bin/llama-server; chmod +x $T/bin/llama-server;;
-esac)";
-  static constexpr const char* kDpkgDeb = R"(
+esac)sh";
+  static constexpr const char* kDpkgDeb = R"sh(
 [ -f "$2" ] || { echo "dpkg-deb: error: no such archive"; exit 2; }
 L=$3/usr/lib/x86_64-linux-gnu
 mkdir -p $L/ggml/backends0 $L/llama $3/usr/bin
@@ -121,7 +121,7 @@ if [ $M = disk-full ]; then echo "dpkg-deb: error: failed to write: No space lef
 case $2 in *libggml0*) : > $L/ggml/backends0/libggml-cpu-x64.so; : > $L/ggml/backends0/libggml-blas.so;;
 *) V="version: 0.7.0 (build 11669, commit Debian)"; if [ $M = wrong-program ]; then V="usage: other"; fi
   : > $3/usr/bin/llama-server
-  printf '#!/bin/sh\necho "%s"\n' "$V" > $L/ld-linux-x86-64.so.2; chmod +x $L/ld-linux-x86-64.so.2;; esac)";
+  printf '#!/bin/sh\necho "%s"\n' "$V" > $L/ld-linux-x86-64.so.2; chmod +x $L/ld-linux-x86-64.so.2;; esac)sh";
 
   fs::path home_;
   InstallOptions options_;

@@ -1,0 +1,149 @@
+#include "engine/launch.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace hearth::engine {
+namespace {
+
+struct OwnedFlag {
+  std::string_view name;
+  std::string_view mend;  // what to do instead
+};
+
+constexpr std::string_view kModelMend = "import the model instead";
+constexpr std::string_view kAddressMend = "Hearth talks to the engine over a private socket";
+constexpr std::string_view kContextMend = "set context for the model instead";
+constexpr std::string_view kLogMend = "Hearth reads the engine's log";
+constexpr std::string_view kKeepMend = "set keep_alive for the model instead";
+constexpr std::string_view kMonitorMend = "Hearth turns it on where it needs it";
+constexpr std::string_view kRouterMend = "Hearth runs one engine per model";
+
+constexpr auto kOwnedFlags = std::to_array<OwnedFlag>({
+    {"-m", kModelMend},
+    {"--model", kModelMend},
+    {"-mu", kModelMend},
+    {"--model-url", kModelMend},
+    {"-dr", kModelMend},
+    {"--docker-repo", kModelMend},
+    {"-hf", kModelMend},
+    {"-hfr", kModelMend},
+    {"--hf-repo", kModelMend},
+    {"-hff", kModelMend},
+    {"--hf-file", kModelMend},
+    {"-a", "the model's id is its name"},
+    {"--alias", "the model's id is its name"},
+    {"--host", kAddressMend},
+    {"--port", kAddressMend},
+    {"--reuse-port", kAddressMend},
+    {"--api-prefix", kAddressMend},
+    {"--api-key", kAddressMend},
+    {"--api-key-file", kAddressMend},
+    {"--ssl-key-file", kAddressMend},
+    {"--ssl-cert-file", kAddressMend},
+    {"--path", kAddressMend},
+    {"--ui", kAddressMend},
+    {"--webui", kAddressMend},
+    {"-c", kContextMend},
+    {"--ctx-size", kContextMend},
+    {"-np", "set slots for the model instead"},
+    {"--parallel", "set slots for the model instead"},
+    {"--sse-ping-interval", "it decides how fast the engine can be stopped"},
+    {"--sleep-idle-seconds", kKeepMend},
+    {"--slots", kMonitorMend},
+    {"--no-slots", kMonitorMend},
+    {"--slot-save-path", kMonitorMend},
+    {"--metrics", "Hearth has its own at /metrics"},
+    {"--log-disable", kLogMend},
+    {"--log-file", kLogMend},
+    {"--log-jsonl", kLogMend},
+    {"--log-prompts-dir", "requests are not written to disk"},
+    {"--models-dir", kRouterMend},
+    {"--models-preset", kRouterMend},
+    {"--models-max", kRouterMend},
+    {"--models-autoload", kRouterMend},
+    {"--no-models-autoload", kRouterMend},
+});
+
+// The engine takes '_' for '-' in long flags; a value after '=' is split off so that it cannot hide the name.
+std::string canonical(std::string_view flag) {
+  std::string name(flag.substr(0, flag.find('=')));
+  if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+base::Status check_flags(const std::vector<std::string>& flags) {
+  for (const auto& flag : flags) {
+    const auto owned = std::ranges::find(kOwnedFlags, canonical(flag), &OwnedFlag::name);
+    if (owned != kOwnedFlags.end()) {
+      return base::fail(base::ErrorCode::bad_request, "the engine flag " + base::printable(flag, 64) +
+                                                          " is Hearth's own: " + std::string(owned->mend));
+    }
+  }
+  return {};
+}
+
+base::Status check_socket(const std::string& path) {
+  if (path.size() > kSocketPathLimit) {
+    return base::fail(base::ErrorCode::bad_request,
+                      "the engine's socket path " + path + " has " + std::to_string(path.size()) + " bytes, more than the " +
+                          std::to_string(kSocketPathLimit) + " that the system allows: use a shorter run folder");
+  }
+  if (!path.starts_with('/') || !path.ends_with(".sock")) {
+    return base::fail(base::ErrorCode::bad_request, "the engine's socket " + path + " must be absolute and end in .sock");
+  }
+  return {};
+}
+
+bool is_kept(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kNames = {"PATH", "HOME", "LANG",    "LANGUAGE",        "TZ",   "TMPDIR",
+                                                       "USER", "LOGNAME", "SHELL", "LD_LIBRARY_PATH", "TERM", "DISPLAY"};
+  constexpr std::array<std::string_view, 12> kPrefixes = {"LC_",  "XDG_",  "CUDA_", "NVIDIA_", "HIP_",  "ROCR_",
+                                                          "HSA_", "ROCM_", "OMP_",  "ONEAPI_", "MESA_", "SYCL_"};
+  return std::ranges::find(kNames, name) != kNames.end() ||
+         std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+std::vector<std::string> make_environment(const LaunchSpec& spec, const std::vector<std::string>& parent) {
+  const auto configured = [&](std::string_view name) {
+    return std::ranges::any_of(spec.environment, [&](const auto& entry) { return entry.first == name; });
+  };
+  std::vector<std::string> environment;
+  for (const auto& entry : parent) {
+    const auto name = std::string_view(entry).substr(0, entry.find('='));
+    if (is_kept(name) && !configured(name)) environment.push_back(entry);
+  }
+  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<std::string> make_argv(const LaunchSpec& spec, const std::string& socket_path) {
+  auto argv = spec.command;
+  const auto add = [&](std::initializer_list<std::string> more) { argv.insert(argv.end(), more); };
+  add({"-m", spec.model_file, "--alias", spec.alias, "--host", socket_path});
+  // The port belongs to no address here; without it a build's default may be taken to be in use.
+  add({"--port", "0", "--no-webui", "--offline"});
+  // A stop waits until every stream's handler wakes, which it does at its next ping.
+  add({"--sse-ping-interval", "1"});
+  add({spec.slot_monitor ? "--slots" : "--no-slots"});
+  if (spec.context) add({"-c", std::to_string(*spec.context)});
+  if (spec.slots) add({"-np", std::to_string(*spec.slots)});
+  if (spec.slot_save_folder) add({"--slot-save-path", *spec.slot_save_folder});
+  argv.insert(argv.end(), spec.flags.begin(), spec.flags.end());
+  return argv;
+}
+
+}  // namespace
+
+base::Result<Launch> plan_launch(const LaunchSpec& spec, const std::string& socket_path,
+                                 const std::vector<std::string>& parent_environment) {
+  if (spec.command.empty()) return base::fail(base::ErrorCode::bad_request, "the engine's command is empty");
+  if (auto fit = check_socket(socket_path); !fit) return base::pass(fit);
+  if (auto fit = check_flags(spec.flags); !fit) return base::pass(fit);
+  return Launch{make_argv(spec, socket_path), make_environment(spec, parent_environment)};
+}
+
+}  // namespace hearth::engine
