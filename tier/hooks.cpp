@@ -28,16 +28,15 @@ void finish(std::atomic<std::uint64_t>& begin, SpanKind kind) {
 
 /// Every computation: weights are complete by now.
 void before_compute() {
-  count_computation();
   if (arena().filling()) request_settle();
 }
 
 /// Runs a graph computation of a program that has no process call around it.
 template <typename Compute>
 int timed_graph(Compute&& compute) {
-  if (!live()) return compute();
+  if (!live() || inside_process > 0) return compute();
+  const Computation running;
   before_compute();
-  if (inside_process > 0) return compute();
   finish(context_begin, SpanKind::kContextInit);
   SpanTimer timer(SpanKind::kGraph);
   ++inside_process;
@@ -180,6 +179,7 @@ HEARTH_TIER_HOOK int llama_process(ContextHandle* context, BatchHandle* batch, s
   const std::uint64_t now = __atomic_load_n(&hearth_tier_batch_tokens, __ATOMIC_RELAXED);
   const std::uint64_t tokens = now - counted.exchange(now);
   SpanTimer timer(SpanKind::kProcess);
+  const Computation running;
   before_compute();
   ++inside_process;
   const int result = r.llama_process(context, batch, how);

@@ -99,6 +99,7 @@ int ModelFiles::file_index(const Line& line, bool add) {
   const bool same = file.fd >= 0 && ::fstat(file.fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == line.inode;
   if (!same && file.fd >= 0) ::close(file.fd);
   if (!same) file.fd = -1;
+  if (same) (void)::posix_fadvise(file.fd, 0, 0, POSIX_FADV_RANDOM);  // our own reads take only what they ask for
   return files_.push(file) ? static_cast<int>(files_.size() - 1) : -1;
 }
 
@@ -141,6 +142,15 @@ void ModelFiles::live_tensors(PageVector<MappedTensor>& out) {
       if (inside && !out.push(tensor)) return;
     }
   }
+}
+
+int ModelFiles::locate(std::uintptr_t at, std::uint64_t& offset) const {
+  for (const FileMapping& mapping : mappings_) {
+    if (at < mapping.begin || at >= mapping.end) continue;
+    offset = mapping.offset + (at - mapping.begin);
+    return files_[static_cast<std::size_t>(mapping.file)].fd;
+  }
+  return -1;
 }
 
 std::uint64_t ModelFiles::private_bytes(const void* at, std::size_t bytes) {

@@ -44,6 +44,9 @@ class ModelFiles {
   /// Copies the noted tensors that still lie in a found mapping. Call after refresh().
   void live_tensors(PageVector<MappedTensor>& out);
 
+  /// The file behind an address and the offset there; -1 when it is in no found mapping.
+  [[nodiscard]] int locate(std::uintptr_t at, std::uint64_t& offset) const;
+
   /// Bytes of the given address range that are private copies, summed over `at .. at+bytes` (smaps "Anonymous").
   [[nodiscard]] static std::uint64_t private_bytes(const void* at, std::size_t bytes);
 

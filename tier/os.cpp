@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -199,6 +201,18 @@ std::uint64_t memlock_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
+}
+
+std::uint64_t locked_bytes() {
+  const ErrnoGuard guard;
+  char text[4096];
+  const int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  const ssize_t length = fd < 0 ? -1 : ::read(fd, text, sizeof text - 1);
+  if (fd >= 0) ::close(fd);
+  if (length <= 0) return kUnknown;
+  text[length] = '\0';
+  const char* line = ::strstr(text, "VmLck:");
+  return line == nullptr ? kUnknown : ::strtoull(line + 6, nullptr, 10) * 1024;
 }
 
 int start_thread(pthread_t* thread, void* (*run)(void*), void* argument) {

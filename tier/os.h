@@ -87,6 +87,8 @@ void unmap(void* at, std::size_t bytes);
 [[nodiscard]] int lock(void* at, std::size_t bytes, bool on_fault);
 [[nodiscard]] int unlock(void* at, std::size_t bytes);
 [[nodiscard]] std::uint64_t memlock_limit();
+/// Bytes this process has locked (VmLck); kUnknown when the kernel does not say.
+[[nodiscard]] std::uint64_t locked_bytes();
 
 /// Starts a thread with all signals blocked, so that the engine's own threads go on receiving them.
 [[nodiscard]] int start_thread(pthread_t* thread, void* (*run)(void*), void* argument);

@@ -6,6 +6,7 @@
 namespace hearth::tier {
 namespace {
 constinit std::atomic<std::uint64_t> the_computations{0};
+constinit std::atomic<int> the_running{0};
 }
 
 SpanTimer::SpanTimer(SpanKind kind) : kind_(kind), begin_(os::now_ns()) {}
@@ -24,6 +25,13 @@ void send_span(SpanKind kind, std::uint64_t begin_ns, std::uint64_t end_ns, std:
 }
 
 std::uint64_t computations() { return the_computations.load(std::memory_order_acquire); }
-void count_computation() { the_computations.fetch_add(1, std::memory_order_acq_rel); }
+bool computing() { return the_running.load(std::memory_order_acquire) > 0; }
+
+Computation::Computation() {
+  the_running.fetch_add(1, std::memory_order_acq_rel);
+  the_computations.fetch_add(1, std::memory_order_acq_rel);
+}
+
+Computation::~Computation() { the_running.fetch_sub(1, std::memory_order_acq_rel); }
 
 }  // namespace hearth::tier

@@ -22,8 +22,17 @@ class SpanTimer {
 
 void send_span(SpanKind kind, std::uint64_t begin_ns, std::uint64_t end_ns, std::int64_t count, std::int64_t result);
 
-/// Number of computations begun so far; grows while the engine works. Tells a hibernate that it lost the race.
+/// Computations begun so far, and whether one is running: tells a hibernate that the engine needs its weights.
 [[nodiscard]] std::uint64_t computations();
-void count_computation();
+[[nodiscard]] bool computing();
+
+/// One computation, from construction to destruction.
+class Computation {
+ public:
+  Computation();
+  ~Computation();
+  Computation(const Computation&) = delete;
+  Computation& operator=(const Computation&) = delete;
+};
 
 }  // namespace hearth::tier

@@ -25,12 +25,14 @@ StopCheck the_stop_check = nullptr;
 bool stop_now() { return arena().wanted_back() || (the_stop_check != nullptr && the_stop_check()); }
 
 /// What is in memory now.
+/// A mapped tensor smaller than this is read by itself: a page fault would read a whole window around it.
+constexpr std::size_t kSmallTensor = 1u << 20;
+
 struct Measure {
   std::uint64_t arena_bytes = 0;
   std::uint64_t arena_cached = 0;
   std::uint64_t model_bytes = 0;
   std::uint64_t model_cached = 0;
-  std::uint64_t locked = 0;
   std::uint32_t segments = 0;
 };
 
@@ -60,7 +62,6 @@ Measure measure(bool model) {
     ++now.segments;
     now.arena_bytes += os::round_up(buffer.bytes, os::kPage);
     add(now.arena_cached, in_memory(buffer));
-    if (buffer.pinned) now.locked += os::round_up(buffer.bytes, os::kPage);
   });
   if (!model) return now;
   for (const FileMapping& mapping : model_files().mappings()) {
@@ -90,7 +91,7 @@ struct Hibernation {
 };
 
 bool may_go_on(const Hibernation& run) {
-  if (computations() != run.computations_at_start) {
+  if (computing() || computations() != run.computations_at_start) {
     fail(run.reply, Reason::kBusy, 0, "The engine began to compute; the rest of the weights stays in memory.");
   }
   if (stop_now()) fail(run.reply, Reason::kCancelled, 0, "Cancelled; the rest of the weights stays in memory.");
@@ -144,10 +145,22 @@ void add_buffer(PageVector<Extent>& extents, const WeightBuffer& buffer) {
   if (buffer.manifest.empty() || !good) (void)add_extent(extents, base, buffer.bytes, 0);
 }
 
+void read_small(const MappedTensor& tensor) {
+  if (tensor.bytes >= kSmallTensor) return;
+  char sink[16384];
+  std::uint64_t offset = 0;
+  const int fd = model_files().locate(tensor.at, offset);
+  for (std::size_t done = 0; fd >= 0 && done < tensor.bytes; done += sizeof sink) {
+    const std::size_t part = tensor.bytes - done < sizeof sink ? tensor.bytes - done : sizeof sink;
+    if (os::read_all(fd, sink, part, offset + done) != 0) return;  // the page fault will report it
+  }
+}
+
 void add_model(PageVector<Extent>& extents) {
   PageVector<MappedTensor> tensors;
   model_files().live_tensors(tensors);
   for (const MappedTensor& tensor : tensors) {
+    read_small(tensor);
     if (!add_extent(extents, tensor.at, tensor.bytes, tensor.layer < 0 ? kLast : tensor.layer)) break;
   }
   tensors.reset();
@@ -258,7 +271,7 @@ void carry_out(const Command& command, Reply& reply) {
   reply.model_bytes = after.model_bytes;
   reply.model_cached_before = before.model_cached;
   reply.model_cached_after = after.model_cached;
-  reply.locked_bytes = after.locked;
+  reply.locked_bytes = os::locked_bytes();
   if (command.op == Op::kStatus) {  // reading smaps takes milliseconds
     arena().for_each([&reply](const WeightBuffer& buffer) {
       add(reply.private_bytes, ModelFiles::private_bytes(buffer.base, buffer.bytes));
