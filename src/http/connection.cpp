@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/beast/http/read.hpp>
 
 #include "http/respond.h"
@@ -56,15 +57,23 @@ rt::Task<bool> Connection::wait_for_request() {
   co_return !error && !finishing_;
 }
 
+// Not by the stream's own deadline: that closes the socket, and the client is to be told why.
+rt::Task<rt::error_code> Connection::read_head(Exchange::Parser& parser) {
+  using namespace rt::asio::experimental::awaitable_operators;
+  stream_.expires_never();
+  rt::asio::steady_timer limit(stream_.get_executor(), context_.limits.head_wait);
+  const auto first = co_await (bhttp::async_read_header(stream_, buffer_, parser, rt::kTuple) || limit.async_wait(rt::kTuple));
+  if (first.index() == 1) co_return beast::error::timeout;
+  co_return std::get<0>(std::get<0>(first));
+}
+
 rt::Task<Connection::Next> Connection::serve_one() {
   if (!co_await wait_for_request()) co_return Next::close;
   in_request_ = true;
   Exchange::Parser parser;
   parser.header_limit(context_.limits.head);
   parser.body_limit(boost::none);
-  stream_.expires_after(context_.limits.head_wait);
-  const auto [error, read] = co_await bhttp::async_read_header(stream_, buffer_, parser, rt::kTuple);
-  stream_.expires_never();
+  const rt::error_code error = co_await read_head(parser);
   Exchange exchange(stream_, buffer_, parser, context_.limits, context_.new_id(), context_.clock);
   if (error) {
     co_await refuse_head(exchange, error);
@@ -97,16 +106,20 @@ rt::Task<void> Connection::refuse_head(Exchange& exchange, rt::error_code error)
   if (co_await exchange.reply(std::move(reply))) co_await linger();
 }
 
+// Why a request is not handed on at all; empty when it is.
+std::optional<Reply> Connection::refusal_of(const Exchange& exchange, const Router::Match& match) const {
+  const domain::Api dialect = dialect_of(exchange);
+  if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed) return error_reply(dialect, allowed.error());
+  if (match.handler != nullptr) return std::nullopt;
+  if (!match.path_known) return error_reply(dialect, {ErrorCode::not_found, "there is nothing at this path; docs/http-api.md lists what there is"});
+  Reply reply = error_reply(dialect, {ErrorCode::not_found, "this path does not take that method; docs/http-api.md lists what it takes"});
+  reply.status = 405;
+  return reply;
+}
+
 rt::Task<void> Connection::dispatch(Exchange& exchange) {
   Router::Match match = context_.router.match(exchange.head().method(), exchange.path());
-  std::optional<Reply> refusal;
-  if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed) {
-    refusal = error_reply(dialect_of(exchange), allowed.error());
-  } else if (match.handler == nullptr) {
-    refusal = error_reply(dialect_of(exchange), {ErrorCode::not_found, match.path_known ? "this path does not take that method" : "there is nothing at this path; the API is described in docs/http-api.md"});
-    if (match.path_known) refusal->status = 405;
-  }
-  if (refusal) {
+  if (auto refusal = refusal_of(exchange, match)) {
     // An unread body makes the connection unusable; reusable() sees that.
     if (auto sent = co_await exchange.reply(std::move(*refusal)); !sent) spdlog::debug("{}", sent.error().message);
     co_return;

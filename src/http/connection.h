@@ -5,6 +5,7 @@
 // or deadline is passed (with an answer where one can still be sent), when the server is stopping and no request is in
 // flight, or when cancelled.
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "http/exchange.h"
@@ -34,6 +35,8 @@ class Connection {
   enum class Next { again, close };
   [[nodiscard]] rt::Task<Next> serve_one();
   [[nodiscard]] rt::Task<bool> wait_for_request();
+  [[nodiscard]] rt::Task<rt::error_code> read_head(Exchange::Parser& parser);
+  [[nodiscard]] std::optional<Reply> refusal_of(const Exchange& exchange, const Router::Match& match) const;
   [[nodiscard]] rt::Task<void> dispatch(Exchange& exchange);
   [[nodiscard]] rt::Task<void> refuse_head(Exchange& exchange, rt::error_code error);
   [[nodiscard]] rt::Task<void> linger();

@@ -29,9 +29,9 @@ using tcp = boost::asio::ip::tcp;
 struct Limits {
   base::Bytes body = 100'000'000;                   // of a JSON body; a model upload is bounded by the disk instead
   std::uint32_t head = 16U << 10;                   // request line and headers together
-  std::chrono::seconds head_wait{15};               // from the first byte of a head to its end
-  std::chrono::seconds idle_wait{75};               // between requests of one connection
-  std::chrono::seconds transfer_wait{60};           // for any progress while a body is read or an answer written
+  std::chrono::milliseconds head_wait{15'000};              // from the first byte of a head to its end
+  std::chrono::milliseconds idle_wait{75'000};              // between requests of one connection
+  std::chrono::milliseconds transfer_wait{60'000};          // for any progress while a body is read or an answer written
   std::size_t connections = 512;
 };
 

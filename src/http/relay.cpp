@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t kLargestAnswer = 64U << 20;
 // What a request is recorded with when its client left before the answer was whole (nginx's convention).
 constexpr int kClientClosedRequest = 499;
+// And when the server stopped before anything was answered.
+constexpr int kServerStopped = 503;
 
 }  // namespace
 
@@ -41,6 +43,7 @@ struct Relay::Call {
   std::unique_ptr<EngineLease> lease;
   std::unique_ptr<EngineStream> engine;
   std::unique_ptr<AnswerWatch> watch;
+  bool answered = false;  // the whole answer has been handed to the client's socket
 };
 
 rt::Task<void> Relay::serve(Endpoint endpoint, Exchange& exchange) {
@@ -54,7 +57,8 @@ rt::Task<void> Relay::serve(Endpoint endpoint, Exchange& exchange) {
     co_return;
   }
   const auto first = co_await (answer(call) || exchange.client_left());
-  if (first.index() == 0) co_return;
+  const auto state = co_await rt::asio::this_coro::cancellation_state;
+  if (first.index() == 0 || state.cancelled() != rt::asio::cancellation_type::none) co_return;
   exchange.close_afterwards();
   call.seen.status = kClientClosedRequest;
   call.seen.error = "the client left before the answer was complete";
@@ -87,11 +91,9 @@ rt::Task<void> Relay::carry(Call& call) {
   call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
   auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream,
                                         [&] { call.seen.sent = clock_.now(); });
-  if (done) {
-    const bool stream = call.engine->content_type().starts_with("text/event-stream");
-    done = co_await (!stream ? carry_plain(call) : call.plan->client_streams ? carry_stream(call) : carry_whole(call));
-  }
-  if (done) co_return;
+  if (done) done = co_await carry_answer(call);
+  call.answered = done.has_value();
+  if (call.answered) co_return;
   base::Error error = std::move(done.error());
   if (error.code == ErrorCode::io) {  // only writing to the client fails like this; there is nobody to tell
     call.seen.status = kClientClosedRequest;
@@ -100,6 +102,12 @@ rt::Task<void> Relay::carry(Call& call) {
   }
   if (error.code == ErrorCode::engine_failed) error = co_await call.lease->why_gone();
   co_await fail(call, std::move(error));
+}
+
+// Not a coroutine: GCC 12 destroys a task twice that a conditional expression chose inside co_await.
+rt::Task<base::Status> Relay::carry_answer(Call& call) {
+  if (!call.engine->content_type().starts_with("text/event-stream")) return carry_plain(call);
+  return call.plan->client_streams ? carry_stream(call) : carry_whole(call);
 }
 
 // Marks what the watch has seen by now.
@@ -198,7 +206,8 @@ void Relay::finish(Call& call) {
     if (auto timings = call.watch->timings()) call.seen.timings = timings;
   }
   if (call.lease) call.seen.process = call.lease->used();
-  if (call.seen.status == 0) call.seen.status = kClientClosedRequest;
+  if (!call.answered && !call.seen.error) call.seen.error = "the server stopped before the answer was complete";
+  if (call.seen.status == 0) call.seen.status = kServerStopped;
   if (call.seen.error) spdlog::info("request {} ended with {}: {}", call.seen.id, call.seen.status, *call.seen.error);
   journal_.record(std::move(call.seen));
 }

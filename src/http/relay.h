@@ -21,6 +21,7 @@ class Relay {
   [[nodiscard]] rt::Task<void> answer(Call& call);
   [[nodiscard]] rt::Task<base::Status> prepare(Call& call);
   [[nodiscard]] rt::Task<void> carry(Call& call);
+  [[nodiscard]] rt::Task<base::Status> carry_answer(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_stream(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_whole(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_plain(Call& call);

@@ -20,8 +20,11 @@ Reply error_reply(domain::Api api, const base::Error& error) {
 }
 
 rt::Task<void> respond_json(Exchange& exchange, unsigned status, domain::Json json) {
-  std::string body = json.dump(-1, ' ', false, domain::Json::error_handler_t::replace) + "\n";
-  co_await send(exchange, {.status = status, .content_type = "application/json", .body = std::move(body), .headers = {}});
+  Reply reply{.status = status,
+              .content_type = "application/json",
+              .body = json.dump(-1, ' ', false, domain::Json::error_handler_t::replace) + "\n",
+              .headers = {}};
+  co_await send(exchange, std::move(reply));
 }
 
 rt::Task<void> respond_error(Exchange& exchange, domain::Api api, base::Error error) {

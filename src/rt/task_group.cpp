@@ -1,6 +1,7 @@
 #include "rt/task_group.h"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/multiple_exceptions.hpp>
 #include <cassert>
 
 namespace hearth::rt {
@@ -24,6 +25,8 @@ bool is_cancellation(const std::exception_ptr& failure) {
     std::rethrow_exception(failure);
   } catch (const boost::system::system_error& error) {
     return error.code() == asio::error::operation_aborted;
+  } catch (const asio::multiple_exceptions& several) {  // from waits that ran in parallel
+    return is_cancellation(several.first_exception());
   } catch (...) {
     return false;
   }
