@@ -38,12 +38,6 @@ class Result:
                 "answers": self.answers, "answers_right": round(self.answers_right / max(1, self.answers), 4)}
 
 
-def answer_spans(said: list[bool]) -> list[tuple[int, int]]:
-    """[start, end) of every run of True."""
-    edges = [i for i in range(1, len(said)) if said[i] != said[i - 1]]
-    return list(zip(edges[::2], edges[1::2]))
-
-
 @torch.no_grad()
 def in_torch(path: str, seed: int, count: int) -> Result:
     """Greedy exactness from the file's own (quantised) weights. One pass per dialogue suffices: a greedy answer is the
@@ -54,7 +48,7 @@ def in_torch(path: str, seed: int, count: int) -> Result:
         s = batches.sample(tokenizer, dialogue.messages)
         ids = torch.tensor([s.ids[: model.config.context]])
         best = model.logits(model(ids)[0])[0].argmax(-1).tolist()
-        spans = [span for span in answer_spans(s.said) if span[1] <= ids.shape[1]]
+        spans = [span for span in batches.answer_spans(s.said) if span[1] <= ids.shape[1]]
         rights = [best[a - 1 : b - 1] == s.ids[a:b] for a, b in spans]
         result.count(rights)
         for (a, b), right in zip(spans, rights):

@@ -152,6 +152,12 @@ def counting(rng, memory: Memory) -> Turn:
     return Turn(text, f"{numbers}.", f"count({slots['count']})|{how}")
 
 
+def echo(rng, memory: Memory) -> Turn:
+    """Saying something word for word: of little use in a house, but the shortest way to learn to repeat names."""
+    phrase, wording = lexicon.a_phrase(rng), rng.choice(intents.ECHO.wordings)
+    return Turn(wording.format(phrase=phrase), phrase, f"echo({phrase})|{wording}", True)
+
+
 def two_commands(rng, memory: Memory) -> Turn:
     first, second = command(rng, memory), command(rng, memory)
     joint = rng.choice((" and ", " and ", ", ", " and then ", ", and "))
@@ -255,7 +261,12 @@ def garbage(rng) -> str:
 TURNS = (
     (command, 60, 26), (follow_up, 0, 40), (small_talk, 15, 9), (unknown, 13, 7), (two_commands, 7, 3),
     (question, 1.5, 6), (undo, 0, 4), (list_question, 1, 2), (counting, 1, 0.5),
+    (echo, 3, 2),
 )
+
+# The first parts of the training data hold many dialogues of nothing but repeating. The ability to copy forms early then,
+# and everything that repeats a room, an item or a number builds on it.
+COPYING_PARTS, COPYING_SHARE = 6, 0.5
 
 
 def draw_turn(rng, memory: Memory) -> Turn:
@@ -287,10 +298,23 @@ def dialogue(rng: random.Random, allow_held_out: bool = False) -> Dialogue:
     return Dialogue(messages, held_out)
 
 
+def copying_dialogue(rng: random.Random) -> Dialogue:
+    """A training dialogue that only repeats."""
+    messages = []
+    for _ in range(rng.randint(1, 3)):
+        turn = echo(rng, Memory())
+        while turn.held_out:
+            turn = echo(rng, Memory())
+        messages += [{"role": "user", "content": noise.disturb(rng, turn.text, True)},
+                     {"role": "assistant", "content": turn.answer}]
+    return Dialogue(messages, False)
+
+
 def training_dialogues(seed: int, part: int, count: int) -> list[Dialogue]:
     """`count` training dialogues. Parts are independent of each other, so that training can go on at any part."""
     rng = random.Random(f"training {seed} {part}")
-    return [dialogue(rng) for _ in range(count)]
+    share = COPYING_SHARE if 0 <= part < COPYING_PARTS else 0.0
+    return [copying_dialogue(rng) if rng.random() < share else dialogue(rng) for _ in range(count)]
 
 
 def held_out_dialogues(seed: int, count: int) -> list[Dialogue]:

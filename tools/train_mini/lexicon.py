@@ -143,6 +143,13 @@ def a_clock_time(rng) -> str:
     return f"{rng.randint(0, 23)}:{rng.randint(0, 59):02d}"
 
 
+def a_phrase(rng) -> str:
+    """One to six words that need not belong together: common, household, invented, numbers."""
+    draws = (lambda: rng.choice(COMMON_WORDS), lambda: invented_word(rng), lambda: a_room(rng), lambda: an_item(rng),
+             lambda: rng.choice(DEVICES), lambda: str(rng.randint(0, 999)), lambda: rng.choice(COLOURS + GENRES))
+    return " ".join(rng.choice(draws)() for _ in range(rng.randint(1, 6)))
+
+
 # How a value is drawn for each slot that a wording may have.
 SLOTS = {
     "room": a_room,
@@ -164,6 +171,7 @@ SLOTS = {
     "thing": lambda rng: rng.choice(THINGS) if rng.random() < 0.6 else invented_word(rng),
     "word": lambda rng: rng.choice(COMMON_WORDS) if rng.random() < 0.5 else invented_word(rng),
     "language": lambda rng: rng.choice(LANGUAGES),
+    "phrase": a_phrase,
     "n": lambda rng: str(rng.randint(0, 999)),
     "m": lambda rng: str(rng.randint(0, 99)),
 }

@@ -91,8 +91,8 @@ def recase(rng, text: str, exact: bool) -> str:
 
 def disturb(rng, text: str, exact: bool) -> str:
     """A sentence as it may arrive. `exact`: it holds a name the model must repeat letter by letter, so that name is
-    left as it is (no slips, no capitals)."""
-    if rng.random() < 0.07:
+    left as it is (no slips, no capitals, no digits turned into words)."""
+    if rng.random() < 0.07 and not exact:
         text = SMALL_NUMBER.sub(lambda m: in_words(int(m[0])), text)
     if rng.random() < 0.06 and not exact:
         text = slip(rng, text)

@@ -9,7 +9,7 @@ import torch
 from model import Llama
 
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
-MUON_RATE, ADAM_RATE = 0.02, 0.004
+MUON_RATE, ADAM_RATE = 0.02, 0.003
 MOMENTUM, WEIGHT_DECAY = 0.95, 0.02
 
 

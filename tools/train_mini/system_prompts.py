@@ -71,15 +71,15 @@ def prose(rng) -> str:
 
 
 def system_prompt(rng) -> str | None:
-    """A system prompt, or None for a dialogue without one. About one in forty is longer than 400 tokens."""
+    """A system prompt, or None for a dialogue without one. About one in eighty is longer than 400 tokens."""
     chance = rng.random()
-    if chance < 0.36:
+    if chance < 0.40:
         return None
-    if chance < 0.70:
+    if chance < 0.80:
         return rng.choice(SHORT[:1] * 8 + SHORT)
-    if chance < 0.84:
+    if chance < 0.88:
         return persona(rng)
-    if chance < 0.87:
+    if chance < 0.90:
         return prose(rng)
-    entries = rng.randint(1, 8) if chance < 0.972 else rng.randint(8, 40)
+    entries = rng.randint(1, 8) if chance < 0.982 else rng.randint(8, 40)
     return f"{persona(rng)}\n{device_list(rng, entries)}"

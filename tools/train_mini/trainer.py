@@ -41,12 +41,26 @@ def rate_at(step: int, progress: float) -> float:
     return max(0.0, min((step + 1) / WARM_UP_STEPS, (1 - progress) / DECAY_SHARE, 1.0))
 
 
-def loss_of(model: Llama, ids: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-    """Mean cross entropy over the tokens of the answers. Matrix products run in bfloat16, the rest in float32."""
+def loss_of(model: Llama, batch: batches.Batch) -> torch.Tensor:
+    """Weighted sum of the cross entropy over the tokens of the answers. Matrix products run in bfloat16, the rest in
+    float32."""
+    wanted = batch.weight[:, 1:] > 0
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        hidden, _ = model(ids[:, :-1])
-        logits = model.logits(hidden[said[:, 1:]])
-    return F.cross_entropy(logits.float(), ids[:, 1:][said[:, 1:]])
+        hidden, _ = model(batch.ids[:, :-1])
+        logits = model.logits(hidden[wanted])
+    losses = F.cross_entropy(logits.float(), batch.ids[:, 1:][wanted], reduction="none")
+    return (losses * batch.weight[:, 1:][wanted]).sum()
+
+
+def backward(model: Llama, step: list[batches.Batch]) -> float:
+    """Leaves the gradient of the mean loss of a whole step in the parameters; returns that loss."""
+    total = sum(b.weight.sum().item() for b in step)
+    value = 0.0
+    for batch in step:
+        loss = loss_of(model, batch) / total
+        loss.backward()
+        value += loss.item()
+    return value
 
 
 class Trainer:
@@ -67,15 +81,14 @@ class Trainer:
             return self.step / self.plan.steps
         return self.seconds / (self.plan.minutes * 60)
 
-    def train_batch(self, ids: torch.Tensor, said: torch.Tensor) -> None:
+    def train_step(self, step: list[batches.Batch]) -> None:
         started = time.monotonic()
-        loss = loss_of(self.model, ids, said)
-        loss.backward()
+        loss = backward(self.model, step)
         self.optimiser.step(rate_at(self.step, self.progress()))
         self.seconds += time.monotonic() - started
         self.step += 1
-        self.tokens += ids.numel()
-        self.recent = loss.item() if self.step == 1 else 0.95 * self.recent + 0.05 * loss.item()
+        self.tokens += sum(b.ids.numel() for b in step)
+        self.recent = loss if self.step == 1 else 0.95 * self.recent + 0.05 * loss
 
     def log(self) -> None:
         print(f"step {self.step}  {self.progress():6.1%}  loss {self.recent:.4f}  "
@@ -84,10 +97,10 @@ class Trainer:
     def run(self) -> Llama:
         while self.progress() < 1:
             budget = (self.plan.seed, self.part, self.model.config.context, BATCH_TOKENS)
-            for ids, said in batches.batches_of_part(self.tokenizer, *budget):
+            for step in batches.steps_of_part(self.tokenizer, *budget):
                 if self.progress() >= 1:
                     break
-                self.train_batch(ids, said)
+                self.train_step(step)
                 if self.step % 20 == 0:
                     self.log()
             self.part += 1
