@@ -52,7 +52,8 @@ std::vector<AptSource> read_sources(const fs::path& list, const fs::path& parts)
   std::vector<AptSource> sources = parse_list_file(read_text(list));
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator entry(parts, error), end; !error && entry != end; entry.increment(error)) files.push_back(entry->path());
+  for (fs::directory_iterator entry(parts, error), end; !error && entry != end; entry.increment(error))
+    files.push_back(entry->path());
   std::ranges::sort(files);
   for (const fs::path& file : files) {
     std::vector<AptSource> more;
@@ -65,8 +66,9 @@ std::vector<AptSource> read_sources(const fs::path& list, const fs::path& parts)
 
 // Of the host's configuration only what says how to reach a mirror: hooks and folders must not be taken along.
 bool is_transport_setting(std::string_view line) {
-  constexpr std::array<std::string_view, 6> kWanted = {"Acquire::http::",   "Acquire::https::",    "Acquire::ftp::",
-                                                       "Acquire::Retries ", "Acquire::ForceIPv4 ", "Acquire::ForceIPv6 "};
+  constexpr std::array<std::string_view, 6> kWanted = {"Acquire::http::",     "Acquire::https::",
+                                                       "Acquire::ftp::",      "Acquire::Retries ",
+                                                       "Acquire::ForceIPv4 ", "Acquire::ForceIPv6 "};
   return std::ranges::any_of(kWanted, [line](std::string_view start) { return line.starts_with(start); });
 }
 
@@ -80,7 +82,9 @@ std::string quoted(const std::string& value) { return "\"" + value + "\""; }
 std::string configuration(const PrivateApt::Options& options) {
   const std::string folder = options.folder.string();
   std::string text;
-  const auto set = [&text](std::string_view name, const std::string& value) { text += fmt::format("{} {};\n", name, quoted(value)); };
+  const auto set = [&text](std::string_view name, const std::string& value) {
+    text += fmt::format("{} {};\n", name, quoted(value));
+  };
   set("Dir::Etc::main", "/dev/null");
   set("Dir::Etc::parts", "/dev/null");
   set("Dir::Etc::sourcelist", folder + "/sources.list");
@@ -99,7 +103,8 @@ std::string configuration(const PrivateApt::Options& options) {
   set("APT::Status-Fd", "1");
   set("Acquire::Languages", "none");
   set("Acquire::ForceHash", "SHA256");
-  for (const std::string& line : options.host.transport) text += line + "\n";
+  for (const std::string& line : options.host.transport)
+    text += line + "\n";
   return text;
 }
 
@@ -119,7 +124,11 @@ std::optional<PackageRecord> package_of_file(std::string_view file) {
   if (pieces.size() != 3 || pieces[0].empty() || pieces[1].empty()) return std::nullopt;
   std::string version(pieces[1]);
   if (const auto colon = version.find("%3a"); colon != std::string::npos) version.replace(colon, 3, ":");
-  return PackageRecord{.name = std::string(pieces[0]), .version = version, .architecture = std::string(pieces[2]), .bytes = 0, .sha256 = {}};
+  return PackageRecord{.name = std::string(pieces[0]),
+                       .version = version,
+                       .architecture = std::string(pieces[2]),
+                       .bytes = 0,
+                       .sha256 = {}};
 }
 
 std::vector<std::string_view> errors_of(std::string_view output) {
@@ -133,13 +142,15 @@ std::vector<std::string_view> errors_of(std::string_view output) {
 base::Error apt_error(std::string_view what, std::string_view output) {
   const bool full = output.find("No space left on device") != std::string_view::npos ||
                     output.find("You don't have enough free space") != std::string_view::npos;
-  return {.code = full ? ErrorCode::no_space : ErrorCode::io, .message = fmt::format("{}: apt says: {}", what, apt_complaint(output))};
+  return {.code = full ? ErrorCode::no_space : ErrorCode::io,
+          .message = fmt::format("{}: apt says: {}", what, apt_complaint(output))};
 }
 
 }  // namespace
 
 Result<HostApt> read_host_apt(const std::string& search_path) {
-  auto files = ask(search_path, {"apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"});
+  auto files =
+      ask(search_path, {"apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"});
   if (!files) return base::pass(files, "reading apt's configuration");
   auto settings = ask(search_path, {"apt-config", "dump"});
   if (!settings) return base::pass(settings, "reading apt's configuration");
@@ -161,22 +172,24 @@ Result<std::string> keyring_of(const Mirror& mirror) {
   const bool debian = mirror.signed_by.empty() || mirror.signed_by.find("/debian-archive-") != std::string::npos;
   if (!debian) return mirror.signed_by;
   if (fs::exists(kDebianKeyring, error)) return std::string(kDebianKeyring);
-  return base::fail(ErrorCode::not_found, fmt::format("{} is missing, so Debian's signatures cannot be checked; install the package "
-                                                      "debian-archive-keyring",
-                                                      kDebianKeyring));
+  return base::fail(ErrorCode::not_found,
+                    fmt::format("{} is missing, so Debian's signatures cannot be checked; install the package "
+                                "debian-archive-keyring",
+                                kDebianKeyring));
 }
 
 Result<PrivateApt> PrivateApt::create(Options options) {
   if (options.folder.string().find_first_of("\"\n") != std::string::npos) {
-    return base::fail(ErrorCode::unsupported, fmt::format("apt cannot work in {}: the name has a quote or a line end", options.folder.string()));
+    return base::fail(ErrorCode::unsupported, fmt::format("apt cannot work in {}: the name has a quote or a line end",
+                                                          options.folder.string()));
   }
   for (const char* folder : {"state/lists/partial", "cache/archives/partial", "log"}) {
     std::error_code error;
     fs::create_directories(options.folder / folder, error);
     if (error) return base::fail_errno(fmt::format("making {}", (options.folder / folder).string()), error.value());
   }
-  const std::string source = fmt::format("deb [arch={} signed-by={}] {} {} main\n", options.host.architecture, options.keyring,
-                                         options.mirror.uri, options.suite);
+  const std::string source = fmt::format("deb [arch={} signed-by={}] {} {} main\n", options.host.architecture,
+                                         options.keyring, options.mirror.uri, options.suite);
   for (const auto& [name, text] : {std::pair<const char*, std::string>{"sources.list", source},
                                    {"state/status", ""},
                                    {"apt.conf", configuration(options)}}) {
@@ -185,13 +198,15 @@ Result<PrivateApt> PrivateApt::create(Options options) {
   return PrivateApt(std::move(options));
 }
 
-Result<std::string> PrivateApt::run(std::vector<std::string> arguments, const std::string& step, const Progress& progress) const {
+Result<std::string> PrivateApt::run(std::vector<std::string> arguments, const std::string& step,
+                                    const Progress& progress) const {
   Command command;
   command.argv = {"apt-get", "-q"};
   if (expiry_waived_) command.argv.insert(command.argv.end(), {"-o", "Acquire::Check-Valid-Until=false"});
   std::ranges::move(arguments, std::back_inserter(command.argv));
   command.search_path = options_.search_path;
-  command.environment = {{"LC_ALL", "C"}, {"APT_CONFIG", (options_.folder / "apt.conf").string()}, {"DEBIAN_FRONTEND", "noninteractive"}};
+  command.environment = {
+      {"LC_ALL", "C"}, {"APT_CONFIG", (options_.folder / "apt.conf").string()}, {"DEBIAN_FRONTEND", "noninteractive"}};
   command.deadline = options_.deadline;
   command.output_limit = 1 << 20;
   command.on_line = [&step, &progress](std::string_view line) {
@@ -209,12 +224,17 @@ Result<std::string> PrivateApt::run(std::vector<std::string> arguments, const st
 }
 
 base::Status PrivateApt::update(const Progress& progress) {
-  const std::string step = fmt::format("fetching the package index of Debian {} from {}", options_.suite, options_.mirror.uri);
+  const std::string step =
+      fmt::format("fetching the package index of Debian {} from {}", options_.suite, options_.mirror.uri);
   auto first = run({"update"}, step, progress);
   if (first) return {};
   if (first.error().code != ErrorCode::corrupt) return base::pass(first);
   expiry_waived_ = true;
-  if (progress) progress("the mirror's index is past its date (the mirror is stale): using it all the same, its signature is still checked", {});
+  if (progress)
+    progress(
+        "the mirror's index is past its date (the mirror is stale): using it all the same, its signature is still "
+        "checked",
+        {});
   auto second = run({"update"}, step, progress);
   if (!second) return base::pass(second);
   return {};
@@ -224,14 +244,17 @@ Result<std::vector<PlannedPackage>> PrivateApt::plan(const std::string& package)
   auto output = run({"install", "--print-uris", package}, fmt::format("resolving {}", package), {});
   if (!output) {
     const bool unknown = output.error().message.find("Unable to locate package") != std::string::npos;
-    if (unknown) return base::fail(ErrorCode::not_found, fmt::format("Debian {} on {} has no package {}", options_.suite, options_.mirror.uri, package));
+    if (unknown)
+      return base::fail(ErrorCode::not_found,
+                        fmt::format("Debian {} on {} has no package {}", options_.suite, options_.mirror.uri, package));
     return base::pass(output);
   }
   return parse_print_uris(*output);
 }
 
 base::Status PrivateApt::download(const std::string& package, const Progress& progress) {
-  auto output = run({"install", "--download-only", package}, fmt::format("downloading {} and what it needs", package), progress);
+  auto output =
+      run({"install", "--download-only", package}, fmt::format("downloading {} and what it needs", package), progress);
   if (!output) return base::pass(output);
   return {};
 }
@@ -241,7 +264,8 @@ std::optional<double> parse_download_status(std::string_view line) {
   if (pieces.size() < 3 || pieces[0] != "dlstatus") return std::nullopt;
   double percent = 0;
   const auto [end, error] = std::from_chars(pieces[2].data(), pieces[2].data() + pieces[2].size(), percent);
-  if (error != std::errc() || end != pieces[2].data() + pieces[2].size() || !std::isfinite(percent)) return std::nullopt;
+  if (error != std::errc() || end != pieces[2].data() + pieces[2].size() || !std::isfinite(percent))
+    return std::nullopt;
   return std::clamp(percent / 100, 0.0, 1.0);
 }
 
@@ -250,10 +274,15 @@ Result<std::vector<PlannedPackage>> parse_print_uris(std::string_view output) {
   for (const std::string_view line : base::split(output, '\n')) {
     if (!line.starts_with('\'')) continue;
     const auto close = line.find("' ", 1);
-    const auto pieces = close == std::string_view::npos ? std::vector<std::string_view>() : base::split(line.substr(close + 2), ' ');
+    const auto pieces =
+        close == std::string_view::npos ? std::vector<std::string_view>() : base::split(line.substr(close + 2), ' ');
     auto record = pieces.size() >= 2 ? package_of_file(pieces[0]) : std::nullopt;
-    const bool sized = record && std::from_chars(pieces[1].data(), pieces[1].data() + pieces[1].size(), record->bytes).ec == std::errc();
-    if (!sized) return base::fail(ErrorCode::corrupt, fmt::format("apt's plan has a line that is not understood: {}", base::printable(line, 200)));
+    const bool sized =
+        record &&
+        std::from_chars(pieces[1].data(), pieces[1].data() + pieces[1].size(), record->bytes).ec == std::errc();
+    if (!sized)
+      return base::fail(ErrorCode::corrupt,
+                        fmt::format("apt's plan has a line that is not understood: {}", base::printable(line, 200)));
     constexpr std::string_view kDigest = "SHA256:";
     if (pieces.size() > 2 && pieces[2].starts_with(kDigest)) record->sha256 = pieces[2].substr(kDigest.size());
     packages.push_back({.record = *std::move(record), .file = std::string(pieces[0])});
@@ -265,7 +294,8 @@ Result<std::vector<PlannedPackage>> parse_print_uris(std::string_view output) {
 bool only_expired(std::string_view output) {
   const auto errors = errors_of(output);
   const auto expired = [](std::string_view error) {
-    return error.starts_with("Release file for ") && error.find(" is expired (invalid since ") != std::string_view::npos;
+    return error.starts_with("Release file for ") &&
+           error.find(" is expired (invalid since ") != std::string_view::npos;
   };
   return !errors.empty() && std::ranges::all_of(errors, expired);
 }

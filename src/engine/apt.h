@@ -1,6 +1,6 @@
 #pragma once
-// apt-get run against a folder of its own: own package lists, own archive folder, an empty status file. It needs no root,
-// takes no lock of the system's and changes nothing outside the folder. apt checks every signature and digest.
+// apt-get run against a folder of its own: own package lists, own archive folder, an empty status file. It needs no
+// root, takes no lock of the system's and changes nothing outside the folder. apt checks every signature and digest.
 // Blocking; owned by one thread.
 #include <chrono>
 #include <filesystem>
@@ -28,8 +28,8 @@ struct HostApt {
 // Errors: not_found (no apt here), io.
 [[nodiscard]] base::Result<HostApt> read_host_apt(const std::string& search_path);
 
-// The keyring that must have signed the mirror: the mirror's own, Debian's whole one where it is a part of that or none is
-// named. Errors: not_found, whose mend is the package to install.
+// The keyring that must have signed the mirror: the mirror's own, Debian's whole one where it is a part of that or none
+// is named. Errors: not_found, whose mend is the package to install.
 [[nodiscard]] base::Result<std::string> keyring_of(const Mirror& mirror);
 
 struct PlannedPackage {
@@ -52,8 +52,8 @@ class PrivateApt {
   // Writes the folder's configuration. Errors: io, no_space.
   [[nodiscard]] static base::Result<PrivateApt> create(Options options);
 
-  // Fetches the suite's signed index. An index that is past its Valid-Until date and has no other fault is fetched again
-  // with the date waived; `expiry_waived` then says so. Errors: io (apt's own words), timeout.
+  // Fetches the suite's signed index. An index that is past its Valid-Until date and has no other fault is fetched
+  // again with the date waived; `expiry_waived` then says so. Errors: io (apt's own words), timeout.
   [[nodiscard]] base::Status update(const Progress& progress);
   [[nodiscard]] bool expiry_waived() const { return expiry_waived_; }
 
@@ -65,7 +65,8 @@ class PrivateApt {
 
  private:
   explicit PrivateApt(Options options) : options_(std::move(options)) {}
-  [[nodiscard]] base::Result<std::string> run(std::vector<std::string> arguments, const std::string& step, const Progress& progress) const;
+  [[nodiscard]] base::Result<std::string> run(std::vector<std::string> arguments, const std::string& step,
+                                              const Progress& progress) const;
 
   Options options_;
   bool expiry_waived_ = false;

@@ -60,12 +60,15 @@ std::optional<AptSource> from_stanza(const Stanza& stanza) {
   const auto types = words_of(field("types"));
   const std::string enabled = base::to_lower(base::trim(field("enabled")));
   if (std::ranges::find(types, "deb") == types.end() || enabled == "no" || enabled == "false") return std::nullopt;
-  return AptSource{.uris = words_of(field("uris")), .suites = words_of(field("suites")), .components = words_of(field("components")),
+  return AptSource{.uris = words_of(field("uris")),
+                   .suites = words_of(field("suites")),
+                   .components = words_of(field("components")),
                    .signed_by = usable_key(field("signed-by"))};
 }
 
 bool names_suite(std::string_view suite, std::string_view codename) {
-  constexpr std::array<std::string_view, 6> kAliases = {"oldoldstable", "oldstable", "stable", "testing", "unstable", "sid"};
+  constexpr std::array<std::string_view, 6> kAliases = {"oldoldstable", "oldstable", "stable",
+                                                        "testing",      "unstable",  "sid"};
   return suite == codename || std::ranges::find(kAliases, suite) != kAliases.end();
 }
 
@@ -116,7 +119,8 @@ std::optional<Mirror> choose_mirror(const std::vector<AptSource>& sources, std::
   int best_rank = 0;
   for (const AptSource& source : sources) {
     if (std::ranges::find(source.components, "main") == source.components.end()) continue;
-    const auto suite = std::ranges::find_if(source.suites, [codename](const std::string& s) { return names_suite(s, codename); });
+    const auto suite =
+        std::ranges::find_if(source.suites, [codename](const std::string& s) { return names_suite(s, codename); });
     if (suite == source.suites.end()) continue;
     for (const std::string& uri : source.uris) {
       const int uri_rank = rank(source, uri);

@@ -46,23 +46,27 @@ TEST(AptSources, ReadsLines) {
 
 TEST(AptSources, AKeyBlockIsNoKeyName) {
   const auto sources = parse_sources_file(
-      "Types: deb\nURIs: http://a.example/debian\nSuites: bookworm\nComponents: main\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n"
+      "Types: deb\nURIs: http://a.example/debian\nSuites: bookworm\nComponents: main\nSigned-By:\n -----BEGIN PGP "
+      "PUBLIC KEY BLOCK-----\n"
       " .\n mQINBF\n");
   ASSERT_THAT(sources, SizeIs(1));
   EXPECT_EQ(sources[0].signed_by, "");
 }
 
 AptSource source(std::string uri, std::string suite, std::string component, std::string key = "") {
-  return {.uris = {std::move(uri)}, .suites = {std::move(suite)}, .components = {std::move(component)}, .signed_by = std::move(key)};
+  return {.uris = {std::move(uri)},
+          .suites = {std::move(suite)},
+          .components = {std::move(component)},
+          .signed_by = std::move(key)};
 }
 
 TEST(AptSources, ChoosesTheDebianMirror) {
-  const auto mirror = choose_mirror({source("http://third.example/apt", "bookworm", "main", "/third.gpg"),
-                                     source("http://sec.example/debian-security", "bookworm-security", "main"),
-                                     source("http://nope.example/debian", "bookworm", "stable"),
-                                     source("cdrom:[Debian]/", "bookworm", "main"),
-                                     source("http://deb.example/debian", "bookworm", "main", "/k/debian-archive-keyring.gpg")},
-                                    "bookworm");
+  const auto mirror = choose_mirror(
+      {source("http://third.example/apt", "bookworm", "main", "/third.gpg"),
+       source("http://sec.example/debian-security", "bookworm-security", "main"),
+       source("http://nope.example/debian", "bookworm", "stable"), source("cdrom:[Debian]/", "bookworm", "main"),
+       source("http://deb.example/debian", "bookworm", "main", "/k/debian-archive-keyring.gpg")},
+      "bookworm");
   ASSERT_TRUE(mirror);
   EXPECT_EQ(mirror->uri, "http://deb.example/debian");
   EXPECT_EQ(mirror->suite, "bookworm");

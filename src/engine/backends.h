@@ -1,6 +1,6 @@
 #pragma once
-// ggml's compute backends as files: libggml-NAME.so, loaded by the engine at its start from the folder of its own program
-// (under a private prefix that is the loader's folder) and from the folder it was built for.
+// ggml's compute backends as files: libggml-NAME.so, loaded by the engine at its start from the folder of its own
+// program (under a private prefix that is the loader's folder) and from the folder it was built for.
 #include <filesystem>
 #include <span>
 #include <string>
@@ -16,7 +16,8 @@ namespace hearth::engine {
 
 // Backends that the engine can load: in the program's folder, beside its ggml libraries, and in ggml/backends*/ there.
 // Sorted, each once. Folders that cannot be read have none.
-[[nodiscard]] std::vector<std::string> list_backends(const std::filesystem::path& program, std::span<const LinkedObject> objects);
+[[nodiscard]] std::vector<std::string> list_backends(const std::filesystem::path& program,
+                                                     std::span<const LinkedObject> objects);
 
 // Links every backend of `libraries`/ggml/backends*/ into `libraries`, where the loader lies. BLAS is left out: with a
 // reference BLAS prefill falls to a hundredth. Errors: not_found (no CPU backend there), io.

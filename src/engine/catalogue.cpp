@@ -34,7 +34,22 @@ Candidate plain_candidate(std::string origin, const std::string& path) {
   const std::string absolute = fs::absolute(path, error).lexically_normal().string();
   const fs::path real = fs::canonical(absolute, error);
   const std::string program = error ? absolute : real.string();
-  return {.origin = std::move(origin), .command = {absolute}, .program = program, .loaded_from = program, .folders = {}};
+  return {
+      .origin = std::move(origin), .command = {absolute}, .program = program, .loaded_from = program, .folders = {}};
+}
+
+// A command as the configuration writes it: a program, or a loader that is given a library path and the program.
+Candidate configured_candidate(const std::vector<std::string>& command, const std::string& search_path) {
+  const bool bare = command.front().find('/') == std::string::npos;
+  const std::string found = bare ? find_program(command.front(), search_path) : command.front();
+  Candidate candidate = plain_candidate("config", found.empty() ? command.front() : found);
+  candidate.command.insert(candidate.command.end(), command.begin() + 1, command.end());
+  const auto option = std::ranges::find(command, "--library-path");
+  if (option == command.end() || option + 1 == command.end() || option + 2 == command.end()) return candidate;
+  candidate.program = plain_candidate("config", command.back()).program;
+  for (const std::string_view folder : base::split(*(option + 1), ':'))
+    candidate.folders.emplace_back(folder);
+  return candidate;
 }
 
 Candidate prefix_candidate(const InstalledPrefix& prefix) {
@@ -55,8 +70,9 @@ void describe_objects(const Candidate& candidate, EngineInfo& info) {
     return;
   }
   const bool no_elf = objects.error().code == ErrorCode::unsupported;
-  info.tier = unknown_tier(no_elf ? fmt::format("{} is a script or of an unknown format, its symbols cannot be read", candidate.program)
-                                  : objects.error().message);
+  info.tier = unknown_tier(
+      no_elf ? fmt::format("{} is a script or of an unknown format, its symbols cannot be read", candidate.program)
+             : objects.error().message);
   info.backends = list_backends(candidate.loaded_from, {});
 }
 
@@ -73,21 +89,26 @@ Result<EngineInfo> examine(const Candidate& candidate, std::chrono::milliseconds
   return info;
 }
 
+std::string search_path_of(const CatalogueOptions& options) {
+  return options.search_path.empty() ? own_search_path() : options.search_path;
+}
+
 std::vector<Candidate> candidates(const CatalogueOptions& options) {
   std::vector<Candidate> found;
-  const std::string path = find_program("llama-server", options.search_path.empty() ? own_search_path() : options.search_path);
+  const std::string path = find_program("llama-server", search_path_of(options));
   if (!path.empty()) found.push_back(plain_candidate("path", path));
-  for (const InstalledPrefix& prefix : installed_prefixes(fs::absolute(options.data_dir / "engines"), options.on_skipped)) {
+  for (const InstalledPrefix& prefix :
+       installed_prefixes(fs::absolute(options.data_dir / "engines"), options.on_skipped)) {
     found.push_back(prefix_candidate(prefix));
   }
   return found;
 }
 
-Result<EngineInfo> examine_configured(const CatalogueOptions& options) {
-  auto info = examine(plain_candidate("config", options.configured), options.version_deadline);
+Result<EngineInfo> examine_configured(const Candidate& candidate, std::chrono::milliseconds deadline) {
+  auto info = examine(candidate, deadline);
   if (!info) {
-    auto error = std::move(info.error()).in_context(fmt::format("the configured engine {}", options.configured));
-    error.message += "; name the path of a llama-server, or leave the setting out to use the installed one";
+    auto error = std::move(info.error()).in_context(fmt::format("the configured engine {}", candidate.program));
+    error.message += "; correct [engine] command, or leave it out to use the installed engine";
     return std::unexpected(std::move(error));
   }
   return info;
@@ -106,9 +127,10 @@ template <typename Take>
 base::Status visit_engines(const CatalogueOptions& options, Take take) {
   std::set<std::string> seen;
   if (!options.configured.empty()) {
-    auto info = examine_configured(options);
+    const Candidate configured = configured_candidate(options.configured, search_path_of(options));
+    auto info = examine_configured(configured, options.version_deadline);
     if (!info) return base::pass(info);
-    seen.insert(plain_candidate("config", options.configured).program);
+    seen.insert(configured.program);
     if (!take(*std::move(info))) return {};
   }
   for (const Candidate& candidate : candidates(options)) {
@@ -143,7 +165,8 @@ Result<EngineInfo> find_engine(const CatalogueOptions& options) {
   });
   if (!done) return base::pass(done);
   if (!first) {
-    return base::fail(ErrorCode::not_found, "no usable llama-server is configured, on PATH or installed; run `hearth engine install`");
+    return base::fail(ErrorCode::not_found,
+                      "no usable llama-server is configured, on PATH or installed; run `hearth engine install`");
   }
   return *std::move(first);
 }
@@ -155,7 +178,9 @@ std::optional<EngineVersion> parse_version(std::string_view output) {
     const auto open = line.find(" (");
     if (!line.starts_with(kStart) || open == std::string_view::npos || open <= kStart.size()) continue;
     const std::string_view version = line.substr(kStart.size(), open - kStart.size());
-    const auto is_version_letter = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-'; };
+    const auto is_version_letter = [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-';
+    };
     if (version.size() > 32 || !std::ranges::all_of(version, is_version_letter)) continue;
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     constexpr std::string_view kBuild = "build ";

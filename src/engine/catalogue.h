@@ -15,8 +15,9 @@
 namespace hearth::engine {
 
 struct CatalogueOptions {
-  // The configuration's engine path. When set and not usable, that is an error and nothing else is looked at.
-  std::string configured;
+  // The configuration's engine: argv up to and including llama-server. When set and not usable, that is an error and
+  // nothing else is looked at.
+  std::vector<std::string> configured;
   // Folders in which to look for `llama-server`, ":"-separated. Empty: PATH.
   std::string search_path;
   // Installed engines are in data_dir/engines.
@@ -43,6 +44,7 @@ struct EngineVersion {
 [[nodiscard]] std::optional<EngineVersion> parse_version(std::string_view output);
 
 // Runs `command --version`. Errors: of run_command, and unsupported when the answer is not a llama-server's.
-[[nodiscard]] base::Result<EngineVersion> ask_version(const std::vector<std::string>& command, std::chrono::milliseconds deadline);
+[[nodiscard]] base::Result<EngineVersion> ask_version(const std::vector<std::string>& command,
+                                                      std::chrono::milliseconds deadline);
 
 }  // namespace hearth::engine

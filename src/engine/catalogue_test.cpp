@@ -19,7 +19,8 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST(EngineVersion, UnderstandsBothForms) {
-  const auto debian = parse_version("load_backend: loaded\nversion: 0.7.0 (build 11669, commit Debian)\nbuilt with GNU 16.2.0\n");
+  const auto debian =
+      parse_version("load_backend: loaded\nversion: 0.7.0 (build 11669, commit Debian)\nbuilt with GNU 16.2.0\n");
   ASSERT_TRUE(debian);
   EXPECT_EQ(debian->version, "0.7.0");
   EXPECT_EQ(debian->build, "11669");
@@ -30,8 +31,8 @@ TEST(EngineVersion, UnderstandsBothForms) {
 }
 
 TEST(EngineVersion, RefusesOtherPrograms) {
-  for (const char* output : {"", "version: ", "version:  (x)", "nginx version: nginx/1.22 (x)", "version: ../../x (y)", "Version: 3 (x)",
-                             "version: 11111111111111111111111111111111111111 (x)"}) {
+  for (const char* output : {"", "version: ", "version:  (x)", "nginx version: nginx/1.22 (x)", "version: ../../x (y)",
+                             "Version: 3 (x)", "version: 11111111111111111111111111111111111111 (x)"}) {
     EXPECT_FALSE(parse_version(output)) << output;
   }
 }
@@ -57,13 +58,19 @@ class Catalogue : public testing::Test {
     const fs::path folder = "data/engines/llama-server-" + build;
     program(folder / "usr/bin/llama-server", "");
     program(folder / "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", says);
-    std::ofstream(home_ / folder / "install.json") << record_to_json(
-        {.version = "0.7.0", .build = build, .package_version = "1", .architecture = "amd64", .suite = "forky", .installed_at = "", .packages = {}});
+    std::ofstream(home_ / folder / "install.json") << record_to_json({.version = "0.7.0",
+                                                                      .build = build,
+                                                                      .package_version = "1",
+                                                                      .architecture = "amd64",
+                                                                      .suite = "forky",
+                                                                      .installed_at = "",
+                                                                      .packages = {}});
   }
   std::vector<std::string> ids() {
     std::vector<std::string> result;
     const auto engines = list_engines(options_).value();
-    for (const auto& engine : engines) result.push_back(engine.origin + " " + engine.id);
+    for (const auto& engine : engines)
+      result.push_back(engine.origin + " " + engine.id);
     return result;
   }
 
@@ -86,7 +93,7 @@ TEST_F(Catalogue, ConfiguredThenPathThenNewestInstalled) {
   installed("11669", "version: 0.7.0 (build 11669, commit Debian)");
   installed("9999", "version: 0.6.0 (build 9999, commit Debian)");
   installed("12001", "version: 0.8.0 (build 12001, commit Debian)");
-  options_.configured = (home_ / "own/llama-server").string();
+  options_.configured = {(home_ / "own/llama-server").string()};
   EXPECT_THAT(ids(), ElementsAre("config llama-server-9", "path llama-server-11669", "installed llama-server-12001",
                                  "installed llama-server-11669-2", "installed llama-server-9999"));
   EXPECT_EQ(find_engine(options_)->id, "llama-server-9");
@@ -105,10 +112,19 @@ TEST_F(Catalogue, WhatCannotBeUsedIsSaidAndSkipped) {
 
 TEST_F(Catalogue, AConfiguredEngineMustWork) {
   program("bin/llama-server", "version: 9 (x)");
-  options_.configured = (home_ / "nothing").string();
+  options_.configured = {(home_ / "nothing").string()};
   const auto listed = list_engines(options_);
   ASSERT_FALSE(listed);
   EXPECT_THAT(listed.error().message, HasSubstr("the configured engine"));
+}
+
+TEST_F(Catalogue, AConfiguredCommandMayHaveSeveralWords) {
+  program("bin/wrap", "version: 9 (x)");
+  options_.configured = {"wrap", "--library-path", "/a:/b", (home_ / "engine").string()};
+  const auto engine = find_engine(options_);
+  ASSERT_TRUE(engine) << engine.error().message;
+  EXPECT_THAT(engine->command,
+              ElementsAre((home_ / "bin/wrap").string(), "--library-path", "/a:/b", (home_ / "engine").string()));
 }
 
 TEST_F(Catalogue, OfAScriptNothingIsClaimed) {
@@ -130,18 +146,32 @@ TEST_F(Catalogue, AHangingProgramIsSkipped) {
 }
 
 TEST(InstallRecord, ComesBackAsItWas) {
-  const InstallRecord record{.version = "0.7.0", .build = "11669", .package_version = "1:0.7.0+dfsg-2", .architecture = "amd64", .suite = "forky",
-                             .installed_at = "2026-01-31T08:15:30.123Z", .expiry_waived = true,
-                             .packages = {{.name = "a", .version = "1", .architecture = "all", .bytes = 5, .sha256 = "ff"}}};
+  const InstallRecord record{
+      .version = "0.7.0",
+      .build = "11669",
+      .package_version = "1:0.7.0+dfsg-2",
+      .architecture = "amd64",
+      .suite = "forky",
+      .installed_at = "2026-01-31T08:15:30.123Z",
+      .expiry_waived = true,
+      .packages = {{.name = "a", .version = "1", .architecture = "all", .bytes = 5, .sha256 = "ff"}}};
   EXPECT_EQ(record_from_json(record_to_json(record)).value(), record);
 }
 
 TEST(InstallRecord, DamageIsAnError) {
-  const std::string good = record_to_json({.version = "1", .build = "1", .package_version = "1", .architecture = "amd64", .suite = "s",
-                                           .installed_at = "", .packages = {{.name = "a", .version = "1", .architecture = "all", .bytes = 5, .sha256 = {}}}});
+  const std::string good =
+      record_to_json({.version = "1",
+                      .build = "1",
+                      .package_version = "1",
+                      .architecture = "amd64",
+                      .suite = "s",
+                      .installed_at = "",
+                      .packages = {{.name = "a", .version = "1", .architecture = "all", .bytes = 5, .sha256 = {}}}});
   ASSERT_TRUE(record_from_json(good));
-  for (std::size_t size = 0; size + 2 < good.size(); ++size) EXPECT_FALSE(record_from_json(good.substr(0, size))) << size;
-  for (const char* text : {"[]", "null", "3", "{}", R"({"version": 5})"}) EXPECT_FALSE(record_from_json(text)) << text;
+  for (std::size_t size = 0; size + 2 < good.size(); ++size)
+    EXPECT_FALSE(record_from_json(good.substr(0, size))) << size;
+  for (const char* text : {"[]", "null", "3", "{}", R"({"version": 5})"})
+    EXPECT_FALSE(record_from_json(text)) << text;
 }
 
 }  // namespace

@@ -59,20 +59,24 @@ std::vector<std::string> environment_of(const Command& command) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
-    if (std::ranges::none_of(changes, [name](const auto& change) { return change.first == name; })) result.emplace_back(text);
+    if (std::ranges::none_of(changes, [name](const auto& change) { return change.first == name; }))
+      result.emplace_back(text);
   }
-  for (const auto& [name, value] : changes) result.push_back(name + "=" + value);
+  for (const auto& [name, value] : changes)
+    result.push_back(name + "=" + value);
   return result;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   std::vector<char*> result;
-  for (std::string& text : strings) result.push_back(text.data());
+  for (std::string& text : strings)
+    result.push_back(text.data());
   result.push_back(nullptr);
   return result;
 }
 
-// What happens in the child between fork and exec: async-signal-safe calls only. `report` tells the parent why exec failed.
+// What happens in the child between fork and exec: async-signal-safe calls only. `report` tells the parent why exec
+// failed.
 [[noreturn]] void become(const char* program, char* const* argv, char* const* env, int output, int report, pid_t parent,
                          bool die_with_caller) {
   ::setpgid(0, 0);
@@ -175,7 +179,8 @@ base::Status exec_outcome(int report, std::string_view program) {
 
 base::Result<CommandResult> run_command(const Command& command) {
   const std::string program = resolve(command);
-  if (program.empty()) return base::fail(ErrorCode::not_found, fmt::format("{} is not installed", command.argv.front()));
+  if (program.empty())
+    return base::fail(ErrorCode::not_found, fmt::format("{} is not installed", command.argv.front()));
   auto output = make_pipe();
   auto report = make_pipe();
   if (!output) return base::pass(output);
@@ -190,7 +195,8 @@ base::Result<CommandResult> run_command(const Command& command) {
   const pid_t pid = ::fork();
   if (pid < 0) return base::fail_errno(fmt::format("starting {}", program), errno);
   if (pid == 0) {
-    become(program.c_str(), argv.data(), env.data(), output->write.get(), report->write.get(), parent, command.die_with_caller);
+    become(program.c_str(), argv.data(), env.data(), output->write.get(), report->write.get(), parent,
+           command.die_with_caller);
   }
   Child child(pid);
   output->write.reset();
@@ -203,8 +209,9 @@ base::Result<CommandResult> run_command(const Command& command) {
   sink.flush();
   if (!ended) return base::pass(ended);
   if (!*ended) {
-    return base::fail(ErrorCode::timeout, fmt::format("{} did not end within {} s; its last words: {}", command.argv.front(),
-                                                      static_cast<double>(command.deadline.count()) / 1000, last_words(result.output)));
+    return base::fail(ErrorCode::timeout,
+                      fmt::format("{} did not end within {} s; its last words: {}", command.argv.front(),
+                                  static_cast<double>(command.deadline.count()) / 1000, last_words(result.output)));
   }
   result.exit_status = child.wait();
   return result;
@@ -214,8 +221,8 @@ base::Result<std::string> run_checked(const Command& command) {
   auto result = run_command(command);
   if (!result) return base::pass(result);
   if (result->exit_status != 0) {
-    return base::fail(ErrorCode::io, fmt::format("{} failed with status {}: {}", command.argv.front(), result->exit_status,
-                                                 last_words(result->output)));
+    return base::fail(ErrorCode::io, fmt::format("{} failed with status {}: {}", command.argv.front(),
+                                                 result->exit_status, last_words(result->output)));
   }
   return std::move(result->output);
 }

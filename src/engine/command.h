@@ -1,9 +1,9 @@
 #pragma once
-// Runs one short helper program (apt-get, dpkg-deb, `llama-server --version`) and waits for it. Blocking: for the command
-// line's main thread or the blocking pool, never for an Asio thread. Engines themselves are not started here.
+// Runs one short helper program (apt-get, dpkg-deb, `llama-server --version`) and waits for it. Blocking: for the
+// command line's main thread or the blocking pool, never for an Asio thread. Engines themselves are not started here.
 //
-// No shell is involved: argv goes to exec as it is. The child gets its own process group, /dev/null as standard input, and
-// no descriptor of ours but the one pipe that its standard output and error share.
+// No shell is involved: argv goes to exec as it is. The child gets its own process group, /dev/null as standard input,
+// and no descriptor of ours but the one pipe that its standard output and error share.
 #include <chrono>
 #include <functional>
 #include <string>
@@ -38,8 +38,8 @@ struct CommandResult {
   bool truncated = false;
 };
 
-// Errors: not_found (no such program: the message names it), timeout (killed; the message has its last line), io. That the
-// program ran and failed is not an error here: see exit_status.
+// Errors: not_found (no such program: the message names it), timeout (killed; the message has its last line), io. That
+// the program ran and failed is not an error here: see exit_status.
 [[nodiscard]] base::Result<CommandResult> run_command(const Command& command);
 
 // The same, and a non-zero exit status is an `io` error that carries the program's last line.

@@ -81,7 +81,8 @@ class Reader {
  private:
   base::Status read_header() {
     const auto bytes = slice(file_, 0, sizeof(Elf64_Ehdr));
-    if (!bytes || std::memcmp(bytes->data(), ELFMAG, SELFMAG) != 0) return base::fail(ErrorCode::unsupported, "not an ELF file");
+    if (!bytes || std::memcmp(bytes->data(), ELFMAG, SELFMAG) != 0)
+      return base::fail(ErrorCode::unsupported, "not an ELF file");
     header_ = element<Elf64_Ehdr>(*bytes, 0);
     const bool known = header_.e_ident[EI_CLASS] == ELFCLASS64 && header_.e_ident[EI_DATA] == ELFDATA2LSB;
     if (!known) return base::fail(ErrorCode::unsupported, "not a 64-bit little-endian ELF file");
@@ -123,7 +124,8 @@ class Reader {
     for (std::size_t i = 0; i < section.bytes.size() / sizeof(Elf64_Dyn); ++i) {
       const auto entry = element<Elf64_Dyn>(section.bytes, i);
       if (entry.d_tag == DT_NULL) break;
-      const bool named = entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME || entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH;
+      const bool named =
+          entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME || entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH;
       if (!named) continue;
       const auto text = string_at(strings->bytes, entry.d_un.d_val);
       if (!text) return damaged("name in the dynamic section");

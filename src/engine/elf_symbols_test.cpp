@@ -21,9 +21,10 @@ class SmallElf {
   SmallElf() {
     const std::string strings(std::string("\0libx.so.1\0/opt/a:$ORIGIN\0own_call\0own_only\0imported\0me.so\0", 61));
     const auto at = [&strings](const char* name) { return static_cast<Elf64_Word>(strings.find(name)); };
-    const std::vector<Elf64_Dyn> dynamic = {dyn(DT_NEEDED, at("libx")), dyn(DT_SONAME, at("me.so")), dyn(DT_RUNPATH, at("/opt")),
-                                            dyn(DT_NULL, 0), dyn(DT_NEEDED, 1U << 30)};
-    const std::vector<Elf64_Sym> symbols = {{}, sym(at("own_call"), 1), sym(at("own_only"), 1), sym(at("imported"), SHN_UNDEF)};
+    const std::vector<Elf64_Dyn> dynamic = {dyn(DT_NEEDED, at("libx")), dyn(DT_SONAME, at("me.so")),
+                                            dyn(DT_RUNPATH, at("/opt")), dyn(DT_NULL, 0), dyn(DT_NEEDED, 1U << 30)};
+    const std::vector<Elf64_Sym> symbols = {
+        {}, sym(at("own_call"), 1), sym(at("own_only"), 1), sym(at("imported"), SHN_UNDEF)};
     const std::vector<Elf64_Rela> relocations = {rela(1), rela(3), rela(0)};
     bytes.resize(sizeof(Elf64_Ehdr));
     std::vector<Elf64_Shdr> headers(kSections);
@@ -59,9 +60,16 @@ class SmallElf {
  private:
   static Elf64_Dyn dyn(Elf64_Sxword tag, Elf64_Xword value) { return {.d_tag = tag, .d_un = {.d_val = value}}; }
   static Elf64_Sym sym(Elf64_Word name, Elf64_Section section) {
-    return {.st_name = name, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_other = 0, .st_shndx = section, .st_value = 0, .st_size = 0};
+    return {.st_name = name,
+            .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+            .st_other = 0,
+            .st_shndx = section,
+            .st_value = 0,
+            .st_size = 0};
   }
-  static Elf64_Rela rela(Elf64_Xword symbol) { return {.r_offset = 0, .r_info = ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT), .r_addend = 0}; }
+  static Elf64_Rela rela(Elf64_Xword symbol) {
+    return {.r_offset = 0, .r_info = ELF64_R_INFO(symbol, R_X86_64_JUMP_SLOT), .r_addend = 0};
+  }
 
   template <typename T>
   Elf64_Shdr add(const std::vector<T>& items, Elf64_Word type, Elf64_Word link) {
@@ -76,7 +84,9 @@ class SmallElf {
   }
 };
 
-base::ErrorCode code_of(const base::Result<ElfSymbols>& result) { return result ? base::ErrorCode::internal : result.error().code; }
+base::ErrorCode code_of(const base::Result<ElfSymbols>& result) {
+  return result ? base::ErrorCode::internal : result.error().code;
+}
 
 TEST(ElfSymbols, ReadsASmallSharedObject) {
   const auto symbols = read_elf_symbols(SmallElf().bytes);
@@ -101,13 +111,15 @@ TEST(ElfSymbols, ReadsARealProgram) {
 
 TEST(ElfSymbols, RefusesWhatIsNotElf) {
   EXPECT_EQ(code_of(read_elf_symbols({})), base::ErrorCode::unsupported);
-  EXPECT_EQ(code_of(read_elf_symbols(std::as_bytes(std::span("#!/bin/sh\nexec llama-server \"$@\"\n")))), base::ErrorCode::unsupported);
+  EXPECT_EQ(code_of(read_elf_symbols(std::as_bytes(std::span("#!/bin/sh\nexec llama-server \"$@\"\n")))),
+            base::ErrorCode::unsupported);
   EXPECT_EQ(code_of(read_elf_file("/proc/self")), base::ErrorCode::unsupported);
   EXPECT_EQ(code_of(read_elf_file("/nowhere/at/all")), base::ErrorCode::not_found);
 }
 
 TEST(ElfSymbols, RefusesOtherKindsOfElf) {
-  for (const auto& [place, value] : {std::pair<std::size_t, int>{EI_CLASS, ELFCLASS32}, {EI_DATA, ELFDATA2MSB}, {16, ET_CORE}}) {
+  for (const auto& [place, value] :
+       {std::pair<std::size_t, int>{EI_CLASS, ELFCLASS32}, {EI_DATA, ELFDATA2MSB}, {16, ET_CORE}}) {
     SmallElf elf;
     elf.bytes[place] = static_cast<std::byte>(value);
     EXPECT_EQ(code_of(read_elf_symbols(elf.bytes)), base::ErrorCode::unsupported);
@@ -155,8 +167,8 @@ TEST(ElfSymbols, HostileSectionTableIsAnError) {
   EXPECT_EQ(judged([](auto& h) { h.e_shoff = 0; }), base::ErrorCode::unsupported);
 }
 
-// Not a check of any one answer: whatever the bytes are, the reader comes back without touching memory that is not its own
-// (the asan preset proves the second half).
+// Not a check of any one answer: whatever the bytes are, the reader comes back without touching memory that is not its
+// own (the asan preset proves the second half).
 TEST(ElfSymbols, AnySingleDamagedByteIsSurvived) {
   const SmallElf elf;
   std::mt19937 random(1);

@@ -60,8 +60,11 @@ std::unexpected<base::Error> wrong_field(const std::string& name) {
 
 Result<PackageRecord> package_from_json(const Json& json) {
   Fields fields(json);
-  PackageRecord package{.name = fields.text("name"), .version = fields.text("version"), .architecture = fields.text("architecture"),
-                        .bytes = fields.bytes("bytes"), .sha256 = fields.text("sha256")};
+  PackageRecord package{.name = fields.text("name"),
+                        .version = fields.text("version"),
+                        .architecture = fields.text("architecture"),
+                        .bytes = fields.bytes("bytes"),
+                        .sha256 = fields.text("sha256")};
   if (!fields.wrong().empty()) return wrong_field("packages[]." + fields.wrong());
   return package;
 }
@@ -75,7 +78,8 @@ Result<InstalledPrefix> read_prefix(const fs::path& folder) {
   auto record = record_from_json(text);
   if (!record) return base::pass(record, "install.json");
   const auto architecture = find_architecture(record->architecture);
-  if (!architecture) return base::fail(ErrorCode::unsupported, fmt::format("its architecture {} is not known", record->architecture));
+  if (!architecture)
+    return base::fail(ErrorCode::unsupported, fmt::format("its architecture {} is not known", record->architecture));
   std::error_code error;
   if (!fs::is_regular_file(prefix_program(folder), error)) return base::fail(ErrorCode::corrupt, "its program is gone");
   return InstalledPrefix{.folder = folder, .architecture = *architecture, .record = *std::move(record)};
@@ -115,8 +119,8 @@ std::vector<std::string> prefix_library_path(const fs::path& prefix, const Prefi
 
 std::vector<std::string> prefix_command(const fs::path& prefix, const PrefixArchitecture& architecture) {
   const auto folders = prefix_library_path(prefix, architecture);
-  return {(prefix_libraries(prefix, architecture) / architecture.loader).string(), "--library-path", folders[0] + ":" + folders[1],
-          prefix_program(prefix).string()};
+  return {(prefix_libraries(prefix, architecture) / architecture.loader).string(), "--library-path",
+          folders[0] + ":" + folders[1], prefix_program(prefix).string()};
 }
 
 std::string record_to_json(const InstallRecord& record) {
@@ -143,10 +147,14 @@ Result<InstallRecord> record_from_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return base::fail(ErrorCode::corrupt, "not JSON");
   Fields fields(json);
-  InstallRecord record{.version = fields.text("version"), .build = fields.text("build"),
-                       .package_version = fields.text("package_version"), .architecture = fields.text("architecture"),
-                       .suite = fields.text("suite"), .installed_at = fields.text("installed_at"),
-                       .expiry_waived = fields.flag("expiry_waived"), .packages = {}};
+  InstallRecord record{.version = fields.text("version"),
+                       .build = fields.text("build"),
+                       .package_version = fields.text("package_version"),
+                       .architecture = fields.text("architecture"),
+                       .suite = fields.text("suite"),
+                       .installed_at = fields.text("installed_at"),
+                       .expiry_waived = fields.flag("expiry_waived"),
+                       .packages = {}};
   for (const Json& entry : fields.list("packages")) {
     auto package = package_from_json(entry);
     if (!package) return base::pass(package);
@@ -156,7 +164,8 @@ Result<InstallRecord> record_from_json(std::string_view text) {
   return record;
 }
 
-std::vector<InstalledPrefix> installed_prefixes(const fs::path& engines, const std::function<void(std::string_view)>& on_skipped) {
+std::vector<InstalledPrefix> installed_prefixes(const fs::path& engines,
+                                                const std::function<void(std::string_view)>& on_skipped) {
   std::vector<InstalledPrefix> found;
   std::error_code error;
   for (fs::directory_iterator entry(engines, error), end; !error && entry != end; entry.increment(error)) {

@@ -1,6 +1,6 @@
 #pragma once
-// One engine installed by Hearth: a folder with a Debian file tree of its own, used through its own loader, and a record of
-// how it came about. Layout, below <data>/engines/:
+// One engine installed by Hearth: a folder with a Debian file tree of its own, used through its own loader, and a
+// record of how it came about. Layout, below <data>/engines/:
 //   llama-server-<build>-<package version>/usr/…      what the packages hold
 //   llama-server-<build>-<package version>/install.json
 //   .tmp-<random>/                                    an installation under way, or the remains of one
@@ -29,13 +29,16 @@ struct PrefixArchitecture {
 [[nodiscard]] std::optional<PrefixArchitecture> find_architecture(std::string_view debian);
 
 // <prefix>/usr/lib/<triplet>
-[[nodiscard]] std::filesystem::path prefix_libraries(const std::filesystem::path& prefix, const PrefixArchitecture& architecture);
+[[nodiscard]] std::filesystem::path prefix_libraries(const std::filesystem::path& prefix,
+                                                     const PrefixArchitecture& architecture);
 // <prefix>/usr/bin/llama-server
 [[nodiscard]] std::filesystem::path prefix_program(const std::filesystem::path& prefix);
 // What --library-path names.
-[[nodiscard]] std::vector<std::string> prefix_library_path(const std::filesystem::path& prefix, const PrefixArchitecture& architecture);
+[[nodiscard]] std::vector<std::string> prefix_library_path(const std::filesystem::path& prefix,
+                                                           const PrefixArchitecture& architecture);
 // argv that runs the engine: loader, --library-path, its value, program. llama-server's own flags follow.
-[[nodiscard]] std::vector<std::string> prefix_command(const std::filesystem::path& prefix, const PrefixArchitecture& architecture);
+[[nodiscard]] std::vector<std::string> prefix_command(const std::filesystem::path& prefix,
+                                                      const PrefixArchitecture& architecture);
 
 struct PackageRecord {
   std::string name;
@@ -69,8 +72,8 @@ struct InstalledPrefix {
   InstallRecord record;
 };
 
-// What is installed in <data>/engines, newest build first. `on_skipped` hears of folders that are no valid engine and why.
-// It may be empty.
+// What is installed in <data>/engines, newest build first. `on_skipped` hears of folders that are no valid engine and
+// why. It may be empty.
 [[nodiscard]] std::vector<InstalledPrefix> installed_prefixes(const std::filesystem::path& engines,
                                                               const std::function<void(std::string_view)>& on_skipped);
 

@@ -30,7 +30,9 @@ using base::Status;
 using domain::EngineInfo;
 
 constexpr std::string_view kTemporary = ".tmp-";
-constexpr std::string_view kMendByHand = "install a llama-server of llama.cpp yourself and put it on PATH, or name its path in the configuration";
+constexpr std::string_view kMendByHand =
+    "install a llama-server of llama.cpp yourself and put it on PATH, or name it as [engine] command in the "
+    "configuration";
 
 std::string described(const EngineInfo& engine) {
   return fmt::format("llama-server {} (build {})", engine.version, engine.build.value_or("unknown"));
@@ -63,7 +65,8 @@ Result<base::Fd> take_lock(const fs::path& engines, std::chrono::milliseconds de
   const base::Mono until = base::SystemClock().now() + deadline;
   bool told = false;
   while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return base::fail_errno(fmt::format("locking {}", path.string()), errno);
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      return base::fail_errno(fmt::format("locking {}", path.string()), errno);
     if (!std::exchange(told, true)) tell("another installer is at work: waiting for it");
     if (base::SystemClock().now() >= until) {
       return base::fail(ErrorCode::in_use, "another installer is still at work; try again when it has ended");
@@ -89,7 +92,8 @@ void sweep_remains(const fs::path& engines, const Teller& tell) {
 
 Result<fs::path> make_temporary(const fs::path& engines) {
   std::string name = (engines / fmt::format("{}XXXXXX", kTemporary)).string();
-  if (::mkdtemp(name.data()) == nullptr) return base::fail_errno(fmt::format("making a folder in {}", engines.string()), errno);
+  if (::mkdtemp(name.data()) == nullptr)
+    return base::fail_errno(fmt::format("making a folder in {}", engines.string()), errno);
   if (::chmod(name.c_str(), 0755) != 0) return base::fail_errno(fmt::format("opening up {}", name), errno);
   return fs::path(name);
 }
@@ -127,7 +131,8 @@ class SystemInstall {
       if (auto updated = apt({"update"}, "fetching the system's package index"); !updated) return base::pass(updated);
     }
     const std::string step = fmt::format("installing the system's package {}", kEnginePackage);
-    if (auto installed = apt({"install", "-y", "--no-install-recommends", kEnginePackage}, step); !installed) return base::pass(installed);
+    if (auto installed = apt({"install", "-y", "--no-install-recommends", kEnginePackage}, step); !installed)
+      return base::pass(installed);
     return find_engine(options_.catalogue);
   }
 
@@ -135,7 +140,8 @@ class SystemInstall {
   [[nodiscard]] Status apt(std::vector<std::string> arguments, const std::string& step) const {
     Command command;
     if (!options_.is_root) command.argv = {"sudo", "-n"};
-    std::ranges::copy(std::initializer_list<const char*>{"apt-get", "-q", "-o", "APT::Status-Fd=1"}, std::back_inserter(command.argv));
+    std::ranges::copy(std::initializer_list<const char*>{"apt-get", "-q", "-o", "APT::Status-Fd=1"},
+                      std::back_inserter(command.argv));
     std::ranges::move(arguments, std::back_inserter(command.argv));
     command.search_path = options_.catalogue.search_path;
     command.environment = {{"LC_ALL", "C"}, {"DEBIAN_FRONTEND", "noninteractive"}};
@@ -148,7 +154,8 @@ class SystemInstall {
     tell_(step);
     auto result = run_command(command);
     if (!result) return base::pass(result, step);
-    if (result->exit_status != 0) return base::fail(ErrorCode::io, fmt::format("{}: apt says: {}", step, apt_complaint(result->output)));
+    if (result->exit_status != 0)
+      return base::fail(ErrorCode::io, fmt::format("{}: apt says: {}", step, apt_complaint(result->output)));
     return {};
   }
 
@@ -160,7 +167,11 @@ class SystemInstall {
 class PrivateInstall {
  public:
   PrivateInstall(const InstallOptions& options, OsRelease os, const Progress& progress, const Teller& tell)
-      : options_(options), os_(std::move(os)), progress_(progress), tell_(tell), engines_(fs::absolute(options.catalogue.data_dir / "engines")) {}
+      : options_(options),
+        os_(std::move(os)),
+        progress_(progress),
+        tell_(tell),
+        engines_(fs::absolute(options.catalogue.data_dir / "engines")) {}
 
   // The folder of the finished engine.
   [[nodiscard]] Result<fs::path> run() {
@@ -191,16 +202,25 @@ class PrivateInstall {
     if (!host) return base::pass(host);
     const auto mirror = choose_mirror(host->sources, os_.codename);
     if (!mirror) {
-      return base::fail(ErrorCode::unsupported, fmt::format("apt's configuration names no mirror of Debian {}; add one, or {}", os_.codename, kMendByHand));
+      return base::fail(
+          ErrorCode::unsupported,
+          fmt::format("apt's configuration names no mirror of Debian {}; add one, or {}", os_.codename, kMendByHand));
     }
     const auto known = find_architecture(host->architecture);
-    if (!known) return base::fail(ErrorCode::unsupported, fmt::format("no engine is made here for the architecture {}; {}", host->architecture, kMendByHand));
+    if (!known)
+      return base::fail(ErrorCode::unsupported, fmt::format("no engine is made here for the architecture {}; {}",
+                                                            host->architecture, kMendByHand));
     architecture_ = *known;
     suite_ = has_package_of_its_own(os_) ? mirror->suite : kFirstSuite;
     auto keyring = keyring_of(*mirror);
     if (!keyring) return base::pass(keyring);
-    return PrivateApt::create({.folder = folder, .search_path = options_.catalogue.search_path, .mirror = *mirror, .keyring = *keyring,
-                               .suite = suite_, .host = *std::move(host), .deadline = options_.deadline});
+    return PrivateApt::create({.folder = folder,
+                               .search_path = options_.catalogue.search_path,
+                               .mirror = *mirror,
+                               .keyring = *keyring,
+                               .suite = suite_,
+                               .host = *std::move(host),
+                               .deadline = options_.deadline});
   }
 
   [[nodiscard]] Result<std::vector<PlannedPackage>> fetch(PrivateApt& apt) {
@@ -209,13 +229,15 @@ class PrivateInstall {
     auto packages = apt.plan(kEnginePackage);
     if (!packages) return base::pass(packages);
     base::Bytes total = 0;
-    for (const PlannedPackage& package : *packages) total += package.record.bytes;
+    for (const PlannedPackage& package : *packages)
+      total += package.record.bytes;
     tell_(fmt::format("{} packages, {} to download", packages->size(), base::format_bytes(total)));
     if (auto fetched = apt.download(kEnginePackage, progress_); !fetched) return base::pass(fetched);
     return packages;
   }
 
-  [[nodiscard]] Status unpack(const std::vector<PlannedPackage>& packages, const fs::path& archives, const fs::path& root) const {
+  [[nodiscard]] Status unpack(const std::vector<PlannedPackage>& packages, const fs::path& archives,
+                              const fs::path& root) const {
     double done = 0;
     for (const PlannedPackage& package : packages) {
       tell_(fmt::format("unpacking {}", package.record.name), done++ / static_cast<double>(packages.size()));
@@ -226,7 +248,8 @@ class PrivateInstall {
       command.deadline = options_.deadline;
       auto output = run_checked(command);
       if (output) continue;
-      if (output.error().message.find("No space left on device") != std::string::npos) output.error().code = ErrorCode::no_space;
+      if (output.error().message.find("No space left on device") != std::string::npos)
+        output.error().code = ErrorCode::no_space;
       return base::pass(output, fmt::format("unpacking {}", package.record.name));
     }
     return {};
@@ -239,8 +262,14 @@ class PrivateInstall {
     auto version = ask_version(prefix_command(root, architecture_), options_.catalogue.version_deadline);
     if (!version) return base::pass(version, "the engine was unpacked but does not run");
     if (!version->build) return base::fail(ErrorCode::corrupt, "the engine was unpacked but does not tell its build");
-    InstallRecord record{.version = version->version, .build = *version->build, .package_version = {}, .architecture = std::string(architecture_.debian),
-                         .suite = suite_, .installed_at = base::rfc3339(options_.clock->wall()), .expiry_waived = false, .packages = {}};
+    InstallRecord record{.version = version->version,
+                         .build = *version->build,
+                         .package_version = {},
+                         .architecture = std::string(architecture_.debian),
+                         .suite = suite_,
+                         .installed_at = base::rfc3339(options_.clock->wall()),
+                         .expiry_waived = false,
+                         .packages = {}};
     for (const PlannedPackage& package : packages) {
       if (package.record.name == kEnginePackage) record.package_version = package.record.version;
       record.packages.push_back(package.record);
@@ -256,21 +285,24 @@ class PrivateInstall {
     file.close();
     if (!file) return base::fail_errno(fmt::format("writing {}", (root / "install.json").string()), errno);
     const base::Fd folder(::open(engines_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder || ::syncfs(folder.get()) != 0) return base::fail_errno(fmt::format("flushing {}", engines_.string()), errno);
+    if (!folder || ::syncfs(folder.get()) != 0)
+      return base::fail_errno(fmt::format("flushing {}", engines_.string()), errno);
     if (auto clear = clear_target(target); !clear) return base::pass(clear);
-    if (::rename(root.c_str(), target.c_str()) != 0) return base::fail_errno(fmt::format("naming {}", target.string()), errno);
+    if (::rename(root.c_str(), target.c_str()) != 0)
+      return base::fail_errno(fmt::format("naming {}", target.string()), errno);
     if (::fsync(folder.get()) != 0) return base::fail_errno(fmt::format("flushing {}", engines_.string()), errno);
     return target;
   }
 
-  // Something of that name is in the way: the same version, damaged (or to be made again). It is moved into a name that the
-  // next run sweeps, so that no instant has half of it under the good name.
+  // Something of that name is in the way: the same version, damaged (or to be made again). It is moved into a name that
+  // the next run sweeps, so that no instant has half of it under the good name.
   [[nodiscard]] Status clear_target(const fs::path& target) const {
     std::error_code error;
     if (!fs::exists(fs::symlink_status(target, error))) return {};
     const fs::path aside = engines_ / fmt::format("{}old-{}", kTemporary, target.filename().string());
     fs::remove_all(aside, error);
-    if (::rename(target.c_str(), aside.c_str()) != 0) return base::fail_errno(fmt::format("setting {} aside", target.string()), errno);
+    if (::rename(target.c_str(), aside.c_str()) != 0)
+      return base::fail_errno(fmt::format("setting {} aside", target.string()), errno);
     fs::remove_all(aside, error);
     return {};
   }
@@ -278,7 +310,8 @@ class PrivateInstall {
   static std::string folder_name(const InstallRecord& record) {
     std::string version = record.package_version.substr(record.package_version.find(':') + 1);
     const auto is_plain = [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '+' || c == '~' || c == '-';
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '+' ||
+             c == '~' || c == '-';
     };
     std::ranges::replace_if(version, std::not_fn(is_plain), '_');
     return fmt::format("llama-server-{}-{}", record.build, version);
@@ -308,12 +341,15 @@ Result<EngineInfo> find_installed(const InstallOptions& options, const fs::path&
   auto engines = list_engines(options.catalogue);
   if (!engines) return base::pass(engines);
   const std::string program = prefix_program(folder).string();
-  const auto found = std::ranges::find_if(*engines, [&program](const EngineInfo& e) { return e.command.back() == program; });
-  if (found == engines->end()) return base::fail(ErrorCode::internal, fmt::format("{} was installed but is not found again", folder.string()));
+  const auto found =
+      std::ranges::find_if(*engines, [&program](const EngineInfo& e) { return e.command.back() == program; });
+  if (found == engines->end())
+    return base::fail(ErrorCode::internal, fmt::format("{} was installed but is not found again", folder.string()));
   return *found;
 }
 
-Result<EngineInfo> install_privately(const InstallOptions& options, const OsRelease& os, const Progress& progress, const Teller& tell) {
+Result<EngineInfo> install_privately(const InstallOptions& options, const OsRelease& os, const Progress& progress,
+                                     const Teller& tell) {
   PrivateInstall install(options, os, progress, tell);
   auto folder = install.run();
   if (!folder) return base::pass(folder);
@@ -339,8 +375,11 @@ Result<EngineInfo> install_now(const InstallOptions& options, const Progress& pr
     case InstallWay::none:
       break;
   }
-  if (candidate) return base::fail(ErrorCode::permission, fmt::format("installing a package needs root; run: sudo apt-get install {}", kEnginePackage));
-  return base::fail(ErrorCode::unsupported, fmt::format("this machine's package mirrors have no {}; {}", kEnginePackage, kMendByHand));
+  if (candidate)
+    return base::fail(ErrorCode::permission,
+                      fmt::format("installing a package needs root; run: sudo apt-get install {}", kEnginePackage));
+  return base::fail(ErrorCode::unsupported,
+                    fmt::format("this machine's package mirrors have no {}; {}", kEnginePackage, kMendByHand));
 }
 
 }  // namespace

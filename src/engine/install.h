@@ -1,13 +1,14 @@
 #pragma once
 // `hearth engine install`: sees to it that this machine has a usable llama-server.
 //
-// Does nothing where the catalogue finds one. Otherwise, on a machine whose own Debian (forky or later) or Ubuntu has the
-// package, apt-get installs it, as root or through `sudo -n`. On an older Debian, and on a newer one without root, Debian's
-// packages are unpacked into a private folder below <data>/engines (engine_prefix.h), which needs no root. Anywhere else
-// the error says what to install. Signatures are checked by apt in every case.
+// Does nothing where the catalogue finds one. Otherwise, on a machine whose own Debian (forky or later) or Ubuntu has
+// the package, apt-get installs it, as root or through `sudo -n`. On an older Debian, and on a newer one without root,
+// Debian's packages are unpacked into a private folder below <data>/engines (engine_prefix.h), which needs no root.
+// Anywhere else the error says what to install. Signatures are checked by apt in every case.
 //
-// The private way is atomic: all is made in .tmp-<random>, run once, flushed to disk and renamed. An interrupted run leaves
-// what was there before; its remains are removed by the next one. Of two installers at once, one waits and finds it done.
+// The private way is atomic: all is made in .tmp-<random>, run once, flushed to disk and renamed. An interrupted run
+// leaves what was there before; its remains are removed by the next one. Of two installers at once, one waits and finds
+// it done.
 //
 // Blocking, some seconds with a near mirror: the command line's main thread. Ctrl-C may end it at any instant.
 #include <chrono>
@@ -23,7 +24,8 @@
 namespace hearth::engine {
 
 struct InstallOptions {
-  // Where engines are looked for, and the data directory to install into. `search_path` also finds apt-get and dpkg-deb.
+  // Where engines are looked for, and the data directory to install into. `search_path` also finds apt-get and
+  // dpkg-deb.
   CatalogueOptions catalogue;
   // Fetch what the mirror has now even if a usable engine is there. An install of that same version is kept.
   bool upgrade = false;

@@ -1,5 +1,5 @@
-// The real installation from this machine's mirror, into a temporary data directory. Labelled "engine": leave it out with
-// `ctest -LE engine` where there is no network.
+// The real installation from this machine's mirror, into a temporary data directory. Labelled "engine": leave it out
+// with `ctest -LE engine` where there is no network.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -54,8 +54,8 @@ TEST_F(RealInstall, MakesAnEngineThatRunsAndIsFoundAgain) {
   EXPECT_TRUE(engine->tier.available) << testing::PrintToString(engine->tier.missing);
   EXPECT_THAT(engine->backends, testing::Contains(testing::StartsWith("cpu")));
 
-  // Its own flags follow the command. The model is none; what counts is that the engine comes as far as reading it, which it
-  // does not without a backend.
+  // Its own flags follow the command. The model is none; what counts is that the engine comes as far as reading it,
+  // which it does not without a backend.
   Command start;
   start.argv = engine->command;
   start.argv.insert(start.argv.end(), {"--model", "/dev/null", "--port", "0"});
@@ -67,7 +67,8 @@ TEST_F(RealInstall, MakesAnEngineThatRunsAndIsFoundAgain) {
 
   const auto prefixes = installed_prefixes(data_ / "data/engines", {});
   ASSERT_EQ(prefixes.size(), 1U);
-  for (const PackageRecord& package : prefixes[0].record.packages) EXPECT_EQ(package.sha256.size(), 64U) << package.name;
+  for (const PackageRecord& package : prefixes[0].record.packages)
+    EXPECT_EQ(package.sha256.size(), 64U) << package.name;
 
   const auto again = install_engine(options_, {});
   ASSERT_TRUE(again);

@@ -41,7 +41,8 @@ class Install : public testing::Test {
     write("os-release", "ID=debian\nVERSION_ID=\"12\"\nVERSION_CODENAME=bookworm\n");
     script("apt-config",
            "case $1 in shell) echo \"LIST='$T/sources.list'\"; echo \"PARTS='$T/none/'\";;\n"
-           "dump) echo 'Acquire::http::Proxy \"http://proxy.example:3128\";'; echo 'DPkg::Post-Invoke:: \"rm -rf /\";';; esac");
+           "dump) echo 'Acquire::http::Proxy \"http://proxy.example:3128\";'; echo 'DPkg::Post-Invoke:: \"rm -rf "
+           "/\";';; esac");
     script("dpkg", "echo amd64");
     script("apt-cache", "cat $T/policy 2>/dev/null");
     script("sudo", "exit 1");
@@ -59,14 +60,16 @@ class Install : public testing::Test {
 
   // T is the machine's folder, M the mode.
   void script(const std::string& name, const std::string& body) const {
-    write("bin/" + name, "#!/bin/sh\nPATH=/usr/bin:/bin\nT=" + home_.string() + "\nM=$(cat $T/mode 2>/dev/null)\n" + body + "\n");
+    write("bin/" + name,
+          "#!/bin/sh\nPATH=/usr/bin:/bin\nT=" + home_.string() + "\nM=$(cat $T/mode 2>/dev/null)\n" + body + "\n");
     fs::permissions(home_ / "bin" / name, fs::perms::owner_all);
   }
   void write(const std::string& name, const std::string& text) const { std::ofstream(home_ / name) << text; }
   void mode(const std::string& mode) const { write("mode", mode); }
 
   base::Result<domain::EngineInfo> install() {
-    return install_engine(options_, [this](std::string_view step, std::optional<double>) { steps_.emplace_back(step); });
+    return install_engine(options_,
+                          [this](std::string_view step, std::optional<double>) { steps_.emplace_back(step); });
   }
   ErrorCode install_error() {
     const auto result = install();
@@ -83,7 +86,9 @@ class Install : public testing::Test {
     return names;
   }
   [[nodiscard]] fs::path installed() const { return home_ / "data/engines" / kInstalled; }
-  [[nodiscard]] InstallRecord record() const { return record_from_json(read_all(installed() / "install.json")).value(); }
+  [[nodiscard]] InstallRecord record() const {
+    return record_from_json(read_all(installed() / "install.json")).value();
+  }
   [[nodiscard]] std::string apt_calls() const { return read_all(home_ / "calls"); }
 
   static constexpr const char* kInstalled = "llama-server-11669-0.7.0+dfsg-2";
@@ -136,8 +141,9 @@ TEST_F(Install, MakesAPrivatePrefix) {
   EXPECT_EQ(engine->id, "llama-server-11669");
   EXPECT_EQ(engine->origin, "installed");
   const std::string libraries = (installed() / "usr/lib/x86_64-linux-gnu").string();
-  EXPECT_THAT(engine->command, ElementsAre(libraries + "/ld-linux-x86-64.so.2", "--library-path", libraries + ":" + libraries + "/llama",
-                                           (installed() / "usr/bin/llama-server").string()));
+  EXPECT_THAT(engine->command,
+              ElementsAre(libraries + "/ld-linux-x86-64.so.2", "--library-path", libraries + ":" + libraries + "/llama",
+                          (installed() / "usr/bin/llama-server").string()));
   EXPECT_THAT(engine->backends, ElementsAre("cpu-x64"));
   EXPECT_EQ(fs::read_symlink(libraries + "/libggml-cpu-x64.so"), "ggml/backends0/libggml-cpu-x64.so");
   EXPECT_THAT(engines(), ElementsAre(kInstalled));
@@ -150,13 +156,17 @@ TEST_F(Install, RecordsWhatCameFromWhere) {
   EXPECT_EQ(made.suite, "forky");
   EXPECT_FALSE(made.expiry_waived);
   ASSERT_THAT(made.packages, SizeIs(2));
-  EXPECT_EQ(made.packages[1],
-            (PackageRecord{.name = "llama.cpp-tools", .version = "1:0.7.0+dfsg-2", .architecture = "amd64", .bytes = 200, .sha256 = "bb22"}));
+  EXPECT_EQ(made.packages[1], (PackageRecord{.name = "llama.cpp-tools",
+                                             .version = "1:0.7.0+dfsg-2",
+                                             .architecture = "amd64",
+                                             .bytes = 200,
+                                             .sha256 = "bb22"}));
 }
 
 TEST_F(Install, TakesTheMirrorAndTheProxyButNoHooks) {
   ASSERT_TRUE(install());
-  EXPECT_EQ(read_all(home_ / "used.list"), "deb [arch=amd64 signed-by=/some/own.gpg] http://mirror.example/debian forky main\n");
+  EXPECT_EQ(read_all(home_ / "used.list"),
+            "deb [arch=amd64 signed-by=/some/own.gpg] http://mirror.example/debian forky main\n");
   EXPECT_THAT(read_all(home_ / "apt.conf"), HasSubstr("Acquire::http::Proxy \"http://proxy.example:3128\";"));
   EXPECT_THAT(read_all(home_ / "apt.conf"), Not(HasSubstr("Post-Invoke")));
   EXPECT_THAT(apt_calls(), Not(HasSubstr("Valid-Until")));
@@ -214,7 +224,8 @@ TEST_F(Install, AKilledInstallerLeavesNothingThatCounts) {
     static_cast<void>(install_engine(options_, {}));
     ::_exit(0);
   }
-  while (!fs::exists(home_ / "hanging")) std::this_thread::yield();
+  while (!fs::exists(home_ / "hanging"))
+    std::this_thread::yield();
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_THAT(engines(), ElementsAre(testing::StartsWith(".tmp-")));
@@ -296,7 +307,7 @@ TEST_F(Install, AnEngineOnPathIsEnough) {
 }
 
 TEST_F(Install, AConfiguredEngineThatDoesNotRunIsAnErrorNotAReasonToInstall) {
-  options_.catalogue.configured = "/nowhere/llama-server";
+  options_.catalogue.configured = {"/nowhere/llama-server"};
   EXPECT_EQ(install_error(), ErrorCode::not_found);
   EXPECT_THAT(error_, HasSubstr("/nowhere/llama-server"));
   EXPECT_THAT(apt_calls(), IsEmpty());

@@ -39,7 +39,8 @@ Result<LinkedObject> read_object(const fs::path& path) {
 std::string find_library(const std::string& name, const LinkedObject& user, const std::vector<std::string>& folders) {
   std::vector<std::string> all = folders;
   const std::string origin = fs::path(user.path).parent_path().string();
-  for (const std::string& folder : user.symbols.search) all.push_back(replace_origin(folder, origin));
+  for (const std::string& folder : user.symbols.search)
+    all.push_back(replace_origin(folder, origin));
   std::ranges::copy(system_library_folders(), std::back_inserter(all));
   for (const std::string& folder : all) {
     std::error_code error;
@@ -68,8 +69,9 @@ Result<std::vector<LinkedObject>> locate_objects(const std::string& program, con
       if (!is_engine_library(name) || name.find('/') != std::string::npos || !seen.insert(name).second) continue;
       const std::string path = find_library(name, objects[i], folders);
       if (path.empty()) {
-        return base::fail(ErrorCode::not_found, fmt::format("{}, which {} needs, is nowhere that the dynamic linker looks", name,
-                                                            objects[i].path));
+        return base::fail(
+            ErrorCode::not_found,
+            fmt::format("{}, which {} needs, is nowhere that the dynamic linker looks", name, objects[i].path));
       }
       auto object = read_object(path);
       if (!object) return base::pass(object);
@@ -89,7 +91,8 @@ std::vector<std::string> system_library_folders() {
     }
   }
   std::ranges::sort(folders);
-  for (const char* folder : {"/lib", "/usr/lib", "/lib64", "/usr/lib64"}) folders.emplace_back(folder);
+  for (const char* folder : {"/lib", "/usr/lib", "/lib64", "/usr/lib64"})
+    folders.emplace_back(folder);
   return folders;
 }
 

@@ -15,8 +15,8 @@ inline constexpr int kFirstRelease = 14;
 
 // os-release(5), what matters of it here.
 struct OsRelease {
-  std::string id;        // "debian"
-  std::string codename;  // "bookworm"
+  std::string id;              // "debian"
+  std::string codename;        // "bookworm"
   std::optional<int> version;  // 12; rolling suites have none
 };
 [[nodiscard]] OsRelease parse_os_release(std::string_view text);

@@ -34,11 +34,13 @@ constexpr std::array<Point, 13> kPoints = {{
 }};
 
 bool offered(std::span<const LinkedObject> objects, std::string_view name) {
-  return std::ranges::any_of(objects, [name](const LinkedObject& object) { return object.symbols.offered.contains(name); });
+  return std::ranges::any_of(objects,
+                             [name](const LinkedObject& object) { return object.symbols.offered.contains(name); });
 }
 
 bool reached(std::span<const LinkedObject> objects, std::string_view name) {
-  return std::ranges::any_of(objects, [name](const LinkedObject& object) { return object.symbols.relocated.contains(name); });
+  return std::ranges::any_of(objects,
+                             [name](const LinkedObject& object) { return object.symbols.relocated.contains(name); });
 }
 
 bool has(std::span<const LinkedObject> objects, std::string_view name, bool only_called) {
@@ -72,7 +74,8 @@ domain::TierSupport judge_tier(std::span<const LinkedObject> objects) {
 
 domain::TierSupport unknown_tier(const std::string& why) {
   domain::TierSupport support;
-  for (const Point& point : kPoints) support.missing.push_back(fmt::format("{}: {}", point.name, why));
+  for (const Point& point : kPoints)
+    support.missing.push_back(fmt::format("{}: {}", point.name, why));
   return support;
 }
 

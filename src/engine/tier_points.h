@@ -8,9 +8,9 @@
 
 namespace hearth::engine {
 
-// A point that the tier stands in for is there when some engine object reaches it by a dynamic relocation; a point that the
-// tier only calls is there when some object offers it. `missing` entries are "NAME: why". `objects` is what locate_objects
-// returned: the program first.
+// A point that the tier stands in for is there when some engine object reaches it by a dynamic relocation; a point that
+// the tier only calls is there when some object offers it. `missing` entries are "NAME: why". `objects` is what
+// locate_objects returned: the program first.
 [[nodiscard]] domain::TierSupport judge_tier(std::span<const LinkedObject> objects);
 
 // Nothing is known of the engine's symbols: all points are missing, for that reason.
