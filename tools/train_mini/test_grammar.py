@@ -13,7 +13,7 @@ import noise
 class Wordings(unittest.TestCase):
     def test_every_wording_can_be_filled(self):
         known = set(lexicon.SLOTS) | set(lexicon.SYNONYMS)
-        for intent in (*intents.COMMANDS, *intents.SMALL_TALK, intents.COUNTING, intents.UNKNOWN, *intents.FOLLOW_UPS):
+        for intent in (*intents.COMMANDS, *intents.SMALL_TALK, intents.COUNTING, intents.ECHO, intents.UNKNOWN, *intents.FOLLOW_UPS):
             for wording in intent.wordings:
                 names = {name for _, name, _, _ in string.Formatter().parse(wording) if name}
                 self.assertLessEqual(names, known, wording)
@@ -56,6 +56,15 @@ class Dialogues(unittest.TestCase):
 
     def test_held_out_dialogues_are_held_out(self):
         self.assertTrue(all(d.held_out for d in grammar.held_out_dialogues(1, 50)))
+
+    def test_the_first_parts_teach_repeating(self):
+        def share(part):
+            dialogues = grammar.training_dialogues(1, part, 300)
+            last = [(d.messages[-2]["content"].strip().rstrip("?!.").lower(), d.messages[-1]["content"]) for d in dialogues]
+            return sum(asked.endswith(" " + answer) for asked, answer in last) / len(last)
+
+        self.assertGreater(share(0), 0.4)
+        self.assertLess(share(grammar.COPYING_PARTS), 0.15)
 
     def test_roles_alternate_and_answers_are_filled(self):
         for d in grammar.training_dialogues(1, 1, 500):

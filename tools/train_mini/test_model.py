@@ -7,7 +7,6 @@ import torch
 import batches
 import grammar
 import trainer
-from evaluate import answer_spans
 from model import Config, Llama, greedy, rope_tables, rotate
 from optimiser import orthogonalise
 from tokenizer import Tokenizer
@@ -56,16 +55,31 @@ class Training(unittest.TestCase):
     def test_the_mask_covers_the_answers_and_their_ends(self):
         for d in self.dialogues:
             s = batches.sample(self.tokenizer, d.messages)
-            said = [self.tokenizer.decode(s.ids[a:b]) for a, b in answer_spans(s.said)]
+            said = [self.tokenizer.decode(s.ids[a:b]) for a, b in batches.answer_spans(s.said)]
             wanted = [m["content"] + "<|im_end|>" for m in d.messages if m["role"] == "assistant"]
             self.assertEqual(said, wanted)
 
-    def test_groups_hold_every_sample_within_the_budget(self):
-        samples = [batches.sample(self.tokenizer, d.messages) for d in self.dialogues]
-        groups = batches.group(samples, 1000)
+    def samples(self):
+        return [batches.sample(self.tokenizer, d.messages) for d in self.dialogues]
+
+    def test_steps_keep_order_and_budget(self):
+        samples = self.samples()
+        steps = batches.steps(samples, 1000)
+        self.assertEqual([s for step in steps for s in step], samples)
+        self.assertTrue(all(len(step) == 1 or sum(len(s.ids) for s in step) <= 1000 for step in steps))
+
+    def test_groups_hold_every_sample_and_waste_little(self):
+        samples = self.samples()
+        groups = batches.group(samples)
         self.assertEqual(sum(map(len, groups)), len(samples))
         for g in groups:
-            self.assertTrue(len(g) == 1 or len(g) * max(len(s.ids) for s in g) <= 1000)
+            self.assertLessEqual(len(g[0].ids), 1.25 * len(g[-1].ids) + 24)
+
+    def test_weights_follow_the_mask_and_long_answers_weigh_less(self):
+        said = [False] + [True] * 16 + [False] + [True] * 64 + [False]
+        weights = batches.answer_weights(said)
+        self.assertEqual([w > 0 for w in weights], said)
+        self.assertEqual((weights[1], weights[20]), (1.0, 0.5))
 
     def test_rate_rises_then_falls_to_zero(self):
         self.assertLess(trainer.rate_at(0, 0.0), 0.1)
@@ -80,14 +94,11 @@ class Training(unittest.TestCase):
         torch.manual_seed(1)
         model = Llama(Config(vocab=len(self.tokenizer), embd=64, layers=1, heads=2, kv_heads=1, ff=96))
         optimiser = trainer.Optimiser(model)
-        samples = [batches.sample(self.tokenizer, d.messages) for d in self.dialogues]
-        ids, said = batches.to_tensors(sorted(samples, key=lambda s: len(s.ids))[:16], self.tokenizer.end_of_text)
+        step = [batches.to_batch(g, self.tokenizer.end_of_text) for g in batches.group(self.samples()[:24])]
         losses = []
         for _ in range(12):
-            loss = trainer.loss_of(model, ids, said)
-            loss.backward()
+            losses.append(trainer.backward(model, step))
             optimiser.step(1.0)
-            losses.append(loss.item())
         self.assertLess(losses[-1], 0.7 * losses[0])
 
 
