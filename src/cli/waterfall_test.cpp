@@ -58,7 +58,7 @@ domain::RequestRecord long_decode() {
   return record;
 }
 
-std::string drawn(const std::string& text) { return "\n" + text; }
+std::string drawn(const std::string& text) { return std::string("\n").append(text); }
 
 TEST(Waterfall, ColdStart) {
   EXPECT_EQ(drawn(waterfall(cold(), {.columns = 90})), R"(
@@ -165,8 +165,9 @@ TEST(Waterfall, EveryLineFitsEveryTerminal) {
 
 TEST(Waterfall, HostileRecordsAreDrawnAllTheSame) {
   auto record = cold();
-  record.model = "\x1b[2J\xff" + std::string(100000, 'x');
-  record.error = "\n\n\n";
+  record.model = std::string(100000, 'x');
+  record.model->replace(0, 5, "\x1b[2J\xff");
+  record.error = std::string(3, '\n');
   for (const double ms : {0.0, 1e15, 1e-9}) {
     for (const Stage stage : domain::kAllStages)
       put(record, stage, ms * 3, ms);
@@ -198,11 +199,11 @@ TEST(WaterfallStyle, FollowsThePlace) {
   EXPECT_EQ(waterfall_style(true, 120, variable).columns, 120U);
   EXPECT_EQ(waterfall_style(true, 0, variable).columns, 80U);
   EXPECT_FALSE(waterfall_style(false, 0, variable).colour);
-  variables["NO_COLOR"] = "1";
+  variables.insert_or_assign("NO_COLOR", std::string("1"));
   EXPECT_FALSE(waterfall_style(true, 0, variable).colour);
-  variables["NO_COLOR"] = "";
+  variables.insert_or_assign("NO_COLOR", std::string());
   EXPECT_TRUE(waterfall_style(true, 0, variable).colour);
-  variables["TERM"] = "dumb";
+  variables.insert_or_assign("TERM", std::string("dumb"));
   EXPECT_FALSE(waterfall_style(true, 0, variable).colour);
 }
 

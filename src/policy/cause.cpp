@@ -33,9 +33,17 @@ double ms_of(const std::vector<domain::StageSpan>& stages, Stage stage) {
   return span == nullptr ? 0 : span->critical_ms;
 }
 
+// The start that the request waited for; one that was over before it asked is none of its affair.
+const domain::StartObservation* start_of(const domain::RequestObservation& observation) {
+  const auto& start = observation.start;
+  const bool waited = start && (!start->ready || *start->ready > observation.asked.value_or(observation.received));
+  return waited ? &*start : nullptr;
+}
+
 // The request came when the start was already under way, so its share of the storage reads is a proportion.
 bool joined_late(const domain::RequestObservation& observation) {
-  return observation.start && observation.start->spawned < observation.asked.value_or(observation.received);
+  const auto* start = start_of(observation);
+  return start != nullptr && start->spawned < observation.asked.value_or(observation.received);
 }
 
 Confidence confidence_in(const domain::StageSpan& span, const domain::RequestObservation& observation) {
@@ -47,7 +55,7 @@ Confidence confidence_in(const domain::StageSpan& span, const domain::RequestObs
 }
 
 bool read_while_up(const domain::RequestObservation& observation) {
-  return !observation.start && observation.process && observation.process->bytes_read >= kLeastRead;
+  return start_of(observation) == nullptr && observation.process && observation.process->bytes_read >= kLeastRead;
 }
 
 // The layer that a prefill is charged to, if it is a miss at all.
@@ -144,15 +152,16 @@ domain::CausalEvent told(const domain::Event& event) {
 // millisecond.
 base::Wall decisive_instant(const domain::RequestObservation& observation) {
   const base::Wall received = observation.started_at + std::chrono::milliseconds(1);
-  if (!observation.start) return received;
-  const auto later = observation.start->spawned - observation.received;
+  const auto* start = start_of(observation);
+  if (start == nullptr) return received;
+  const auto later = start->spawned - observation.received;
   return received + std::chrono::duration_cast<base::Wall::duration>(later);
 }
 
 std::vector<domain::CausalEvent> reasons(const domain::RequestObservation& observation, Layer layer,
                                          std::span<const domain::Event> history) {
   const base::Wall until = decisive_instant(observation);
-  const bool started = observation.start.has_value();
+  const bool started = start_of(observation) != nullptr;
   bool lived_before = false;
   for (auto event = history.rbegin(); event != history.rend(); ++event) {
     const bool ours = observation.model && event->model == observation.model->text() && event->at <= until;
@@ -215,9 +224,9 @@ domain::Remedy worthwhile(domain::Remedy remedy, double cost_ms) {
 }
 
 void add_evidence(domain::Cause& cause, const domain::RequestObservation& observation) {
-  if (observation.start) {
-    cause.bytes_read = observation.start->bytes_read;
-    cause.major_faults = observation.start->major_faults;
+  if (const auto* start = start_of(observation)) {
+    cause.bytes_read = start->bytes_read;
+    cause.major_faults = start->major_faults;
   } else if (observation.process) {
     cause.bytes_read = observation.process->bytes_read;
     cause.major_faults = observation.process->major_faults;

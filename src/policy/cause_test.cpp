@@ -174,6 +174,18 @@ std::vector<Situation> situations() {
        Confidence::inferred,
        RemedyAction::pages_headroom,
        {}},
+      {"an old start is none of its affair",
+       true,
+       {{prefill, 600}},
+       [](auto& seen) {
+         seen.start->spawned = at(-9000);
+         seen.start->ready = at(-8000);
+         seen.process = domain::ProcessDelta{.bytes_read = 600'000'000, .major_faults = 900};
+       },
+       Layer::pages,
+       Confidence::inferred,
+       RemedyAction::pages_headroom,
+       {}},
       {"a few pages read are nothing",
        false,
        {{prefill, 600}},
