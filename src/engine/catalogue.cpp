@@ -127,7 +127,7 @@ template <typename Take>
 base::Status visit_engines(const CatalogueOptions& options, Take take) {
   std::set<std::string> seen;
   if (!options.configured.empty()) {
-    const Candidate configured = configured_candidate(options.configured, search_path_of(options));
+    const Candidate configured = configured_candidate(options.configured.argv(), search_path_of(options));
     auto info = examine_configured(configured, options.version_deadline);
     if (!info) return base::pass(info);
     seen.insert(configured.program);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,10 +15,23 @@
 
 namespace hearth::engine {
 
+// An engine as somebody writes it down: a program (a path, or a name to be found on PATH), or argv with a wrapper or
+// loader in front, up to and including llama-server. Empty: none.
+class EngineCommand {
+ public:
+  EngineCommand() = default;
+  EngineCommand(std::string program) { argv_.push_back(std::move(program)); }
+  EngineCommand(std::vector<std::string> argv) : argv_(std::move(argv)) {}
+  [[nodiscard]] bool empty() const { return argv_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& argv() const { return argv_; }
+
+ private:
+  std::vector<std::string> argv_;
+};
+
 struct CatalogueOptions {
-  // The configuration's engine: argv up to and including llama-server. When set and not usable, that is an error and
-  // nothing else is looked at.
-  std::vector<std::string> configured;
+  // The configuration's engine. When set and not usable, that is an error and nothing else is looked at.
+  EngineCommand configured;
   // Folders in which to look for `llama-server`, ":"-separated. Empty: PATH.
   std::string search_path;
   // Installed engines are in data_dir/engines.

@@ -93,7 +93,7 @@ TEST_F(Catalogue, ConfiguredThenPathThenNewestInstalled) {
   installed("11669", "version: 0.7.0 (build 11669, commit Debian)");
   installed("9999", "version: 0.6.0 (build 9999, commit Debian)");
   installed("12001", "version: 0.8.0 (build 12001, commit Debian)");
-  options_.configured = {(home_ / "own/llama-server").string()};
+  options_.configured = (home_ / "own/llama-server").string();
   EXPECT_THAT(ids(), ElementsAre("config llama-server-9", "path llama-server-11669", "installed llama-server-12001",
                                  "installed llama-server-11669-2", "installed llama-server-9999"));
   EXPECT_EQ(find_engine(options_)->id, "llama-server-9");
@@ -112,7 +112,7 @@ TEST_F(Catalogue, WhatCannotBeUsedIsSaidAndSkipped) {
 
 TEST_F(Catalogue, AConfiguredEngineMustWork) {
   program("bin/llama-server", "version: 9 (x)");
-  options_.configured = {(home_ / "nothing").string()};
+  options_.configured = (home_ / "nothing").string();
   const auto listed = list_engines(options_);
   ASSERT_FALSE(listed);
   EXPECT_THAT(listed.error().message, HasSubstr("the configured engine"));
@@ -120,7 +120,7 @@ TEST_F(Catalogue, AConfiguredEngineMustWork) {
 
 TEST_F(Catalogue, AConfiguredCommandMayHaveSeveralWords) {
   program("bin/wrap", "version: 9 (x)");
-  options_.configured = {"wrap", "--library-path", "/a:/b", (home_ / "engine").string()};
+  options_.configured = std::vector<std::string>{"wrap", "--library-path", "/a:/b", (home_ / "engine").string()};
   const auto engine = find_engine(options_);
   ASSERT_TRUE(engine) << engine.error().message;
   EXPECT_THAT(engine->command,

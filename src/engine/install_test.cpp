@@ -307,7 +307,7 @@ TEST_F(Install, AnEngineOnPathIsEnough) {
 }
 
 TEST_F(Install, AConfiguredEngineThatDoesNotRunIsAnErrorNotAReasonToInstall) {
-  options_.catalogue.configured = {"/nowhere/llama-server"};
+  options_.catalogue.configured = std::string("/nowhere/llama-server");
   EXPECT_EQ(install_error(), ErrorCode::not_found);
   EXPECT_THAT(error_, HasSubstr("/nowhere/llama-server"));
   EXPECT_THAT(apt_calls(), IsEmpty());
