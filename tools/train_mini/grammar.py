@@ -266,7 +266,7 @@ TURNS = (
 
 # The first parts of the training data hold many dialogues of nothing but repeating. The ability to copy forms early then,
 # and everything that repeats a room, an item or a number builds on it.
-COPYING_PARTS, COPYING_SHARE = 6, 0.5
+COPYING_PARTS, COPYING_SHARE = 8, 0.8
 
 
 def draw_turn(rng, memory: Memory) -> Turn:

@@ -46,6 +46,21 @@ class Decoder(unittest.TestCase):
         torch.testing.assert_close(score(9, 4), score(25, 20), atol=1e-4, rtol=1e-4)
 
 
+class LookBack(unittest.TestCase):
+    @torch.no_grad()
+    def test_heads_start_on_the_tokens_before(self):
+        torch.manual_seed(4)
+        c = Config(vocab=300)
+        model, length = Llama(c), 200
+        x = model.blocks[0].attn_norm(model.embed(torch.randint(0, 300, (1, length))))
+        attn = model.blocks[0].attn
+        q = rotate(attn.split(attn.q(x), c.heads), model.cos[:length], model.sin[:length])[0]
+        k = rotate(attn.split(attn.k(x), c.kv_heads), model.cos[:length], model.sin[:length])[0, 0]
+        for head, distance in enumerate((1, 2, 3)):
+            scores = (q[head, -1] @ k.t())
+            self.assertEqual(int(scores.argmax()), length - 1 - distance)
+
+
 class Training(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

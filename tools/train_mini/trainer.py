@@ -15,8 +15,8 @@ from tokenizer import Tokenizer
 
 VOCAB = 1536
 TOKENIZER_DIALOGUES = 20_000
-BATCH_TOKENS = 4096
-WARM_UP_STEPS = 60
+BATCH_TOKENS = 2048
+WARM_UP_STEPS = 40
 DECAY_SHARE = 0.75  # of the run, at its end, in which the rate falls to zero
 
 
