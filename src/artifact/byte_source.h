@@ -13,7 +13,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
   [[nodiscard]] virtual base::Bytes size() const = 0;
-  // Fills `into` from `offset`. REQUIRES: offset + into.size() <= size(). Errors: io (also when the file has shrunk since).
+  // Fills `into` from `offset`. REQUIRES: offset + into.size() <= size(). Errors: io (also when the file has shrunk
+  // since).
   [[nodiscard]] virtual base::Status read_at(base::Bytes offset, std::span<std::byte> into) const = 0;
 };
 

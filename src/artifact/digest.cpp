@@ -29,7 +29,8 @@ std::optional<Digest> Digest::parse(std::string_view text) {
 }
 
 Digest::Digest(const std::array<unsigned char, 32>& bytes) {
-  for (const unsigned char byte : bytes) text_ += fmt::format("{:02x}", byte);
+  for (const unsigned char byte : bytes)
+    text_ += fmt::format("{:02x}", byte);
 }
 
 void Sha256::Free::operator()(void* context) const { EVP_MD_CTX_free(evp(context)); }

@@ -16,7 +16,8 @@ TEST(Sha256, MatchesTheStandard) {
 
 TEST(Sha256, DoesNotDependOnHowTheBytesCome) {
   Sha256 hash;
-  for (const char c : std::string_view("abc")) hash.add(std::as_bytes(std::span(&c, 1)));
+  for (const char c : std::string_view("abc"))
+    hash.add(std::as_bytes(std::span(&c, 1)));
   EXPECT_EQ(hash.finish().text(), kOfAbc);
 }
 

@@ -69,9 +69,8 @@ base::Result<FileHash> hash_file(const std::string& path, const HashProgress& pr
       return base::fail(base::ErrorCode::cancelled, fmt::format("hashing {} was stopped", path));
     }
   }
-  return FileHash{.digest = hash.finish(),
-                  .bytes = done,
-                  .mtime_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+  return FileHash{
+      .digest = hash.finish(), .bytes = done, .mtime_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
 }  // namespace hearth::artifact

@@ -1,8 +1,8 @@
 #pragma once
 // The SHA-256 of a file's bytes, read once from end to end.
 //
-// Blocks for as long as the disk takes. Where the kernel can (RWF_DONTCACHE, Linux 6.14), pages that were not in the page cache
-// before do not stay there, so that hashing one model does not cool the others.
+// Blocks for as long as the disk takes. Where the kernel can (RWF_DONTCACHE, Linux 6.14), pages that were not in the
+// page cache before do not stay there, so that hashing one model does not cool the others.
 #include <functional>
 #include <string>
 

@@ -21,7 +21,8 @@ using base::Status;
 static_assert(std::endian::native == std::endian::little, "values are copied as they lie in the file");
 
 constexpr std::size_t kWindow = 64 * 1024;
-// The format's reference reader refuses longer texts and arrays; a larger number is nonsense rather than a truncated file.
+// The format's reference reader refuses longer texts and arrays; a larger number is nonsense rather than a truncated
+// file.
 constexpr std::uint64_t kLongest = 1ull << 30;
 constexpr std::uint64_t kLongestKey = 65'535;
 constexpr std::uint64_t kLongestTensorName = 255;
@@ -31,30 +32,37 @@ std::uint64_t width_of(GgufType type) {
   switch (type) {
     case GgufType::u8:
     case GgufType::i8:
-    case GgufType::boolean: return 1;
+    case GgufType::boolean:
+      return 1;
     case GgufType::u16:
-    case GgufType::i16: return 2;
+    case GgufType::i16:
+      return 2;
     case GgufType::u32:
     case GgufType::i32:
-    case GgufType::f32: return 4;
+    case GgufType::f32:
+      return 4;
     case GgufType::u64:
     case GgufType::i64:
-    case GgufType::f64: return 8;
+    case GgufType::f64:
+      return 8;
     case GgufType::text:
-    case GgufType::array: return 0;
+    case GgufType::array:
+      return 0;
   }
   return 0;
 }
 
 std::unexpected<base::Error> truncated(base::Bytes missing, std::string_view where) {
-  return fail(ErrorCode::corrupt, fmt::format("is truncated: {} of {} are missing; fetch the file again",
-                                              missing == 1 ? "at least 1 byte" : fmt::format("at least {} bytes", missing), where));
+  return fail(ErrorCode::corrupt,
+              fmt::format("is truncated: {} of {} are missing; fetch the file again",
+                          missing == 1 ? "at least 1 byte" : fmt::format("at least {} bytes", missing), where));
 }
 std::unexpected<base::Error> damaged(std::string detail) {
   return fail(ErrorCode::corrupt, fmt::format("is damaged: {}; fetch the file again", detail));
 }
 std::unexpected<base::Error> excessive(std::string_view what) {
-  return fail(ErrorCode::too_large, fmt::format("has more {} than any model; it is damaged or not meant to be loaded", what));
+  return fail(ErrorCode::too_large,
+              fmt::format("has more {} than any model; it is damaged or not meant to be loaded", what));
 }
 
 // Reads forward through a window, so that a vocabulary of 128k short strings costs few system calls.
@@ -115,7 +123,8 @@ Status check_version(std::uint32_t version) {
   if (std::byteswap(version) <= 0xffff) {
     return fail(ErrorCode::unsupported, "is a big-endian GGUF file; fetch the little-endian one of the same model");
   }
-  return fail(ErrorCode::unsupported, fmt::format("is a GGUF file of version {}; versions 2 and 3 can be read", version));
+  return fail(ErrorCode::unsupported,
+              fmt::format("is a GGUF file of version {}; versions 2 and 3 can be read", version));
 }
 
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
@@ -139,7 +148,8 @@ class Reader {
   Status read_head() {
     if (cursor_.left() == 0) return fail(ErrorCode::bad_request, "is empty, not a GGUF file");
     std::array<std::byte, 8> head{};
-    const auto begin = std::span(head).first(std::min<std::size_t>(head.size(), static_cast<std::size_t>(cursor_.left())));
+    const auto begin =
+        std::span(head).first(std::min<std::size_t>(head.size(), static_cast<std::size_t>(cursor_.left())));
     if (auto taken = cursor_.take(begin); !taken) return taken;
     if (auto good = check_gguf_head(begin); !good) return good;
     if (begin.size() < head.size()) return truncated(head.size() - begin.size(), "its header");
@@ -192,29 +202,42 @@ class Reader {
   Result<GgufType> value_type() {
     const auto number = cursor_.number<std::uint32_t>();
     if (!number) return std::unexpected(number.error());
-    if (*number > static_cast<std::uint32_t>(GgufType::f64)) return damaged(fmt::format("metadata has the unknown type {}", *number));
+    if (*number > static_cast<std::uint32_t>(GgufType::f64))
+      return damaged(fmt::format("metadata has the unknown type {}", *number));
     return static_cast<GgufType>(*number);
   }
 
   Result<GgufValue> value(GgufType type) {
     switch (type) {
-      case GgufType::u8: return scalar<std::uint8_t, std::uint64_t>();
-      case GgufType::u16: return scalar<std::uint16_t, std::uint64_t>();
-      case GgufType::u32: return scalar<std::uint32_t, std::uint64_t>();
-      case GgufType::u64: return scalar<std::uint64_t, std::uint64_t>();
-      case GgufType::i8: return scalar<std::int8_t, std::int64_t>();
-      case GgufType::i16: return scalar<std::int16_t, std::int64_t>();
-      case GgufType::i32: return scalar<std::int32_t, std::int64_t>();
-      case GgufType::i64: return scalar<std::int64_t, std::int64_t>();
-      case GgufType::f32: return scalar<float, double>();
-      case GgufType::f64: return scalar<double, double>();
+      case GgufType::u8:
+        return scalar<std::uint8_t, std::uint64_t>();
+      case GgufType::u16:
+        return scalar<std::uint16_t, std::uint64_t>();
+      case GgufType::u32:
+        return scalar<std::uint32_t, std::uint64_t>();
+      case GgufType::u64:
+        return scalar<std::uint64_t, std::uint64_t>();
+      case GgufType::i8:
+        return scalar<std::int8_t, std::int64_t>();
+      case GgufType::i16:
+        return scalar<std::int16_t, std::int64_t>();
+      case GgufType::i32:
+        return scalar<std::int32_t, std::int64_t>();
+      case GgufType::i64:
+        return scalar<std::int64_t, std::int64_t>();
+      case GgufType::f32:
+        return scalar<float, double>();
+      case GgufType::f64:
+        return scalar<double, double>();
       case GgufType::boolean: {
         const auto read = cursor_.number<std::uint8_t>();
         if (!read) return std::unexpected(read.error());
         return GgufValue(*read != 0);
       }
-      case GgufType::text: return text_value();
-      case GgufType::array: return array_value();
+      case GgufType::text:
+        return text_value();
+      case GgufType::array:
+        return array_value();
     }
     return damaged("metadata has an unknown type");
   }
@@ -336,25 +359,28 @@ class Reader {
     const auto type = tensor_type_of(tensor.type);
     if (!type) return {};
     if (tensor.dimensions.front() % type->elements != 0) {
-      return damaged(fmt::format("the rows of tensor \"{}\" do not divide into blocks of {}", shown(tensor.name, 64), type->elements));
+      return damaged(fmt::format("the rows of tensor \"{}\" do not divide into blocks of {}", shown(tensor.name, 64),
+                                 type->elements));
     }
     tensor.bytes = product(tensor.elements / type->elements, type->bytes);
     if (!tensor.bytes) return damaged("a tensor of impossible size");
     return {};
   }
 
-  // Tensor data follows in the order of the infos, each padded to the alignment. After one that cannot be sized, the next one
-  // may begin anywhere behind it.
+  // Tensor data follows in the order of the infos, each padded to the alignment. After one that cannot be sized, the
+  // next one may begin anywhere behind it.
   Status place_tensors() {
     gguf_.data_offset = padded(cursor_.position());
     base::Bytes end = 0;
     std::optional<base::Bytes> expected = 0;
     for (auto& tensor : gguf_.tensors) {
-      const bool in_place = expected ? tensor.offset == *expected : tensor.offset >= end && tensor.offset % gguf_.alignment == 0;
+      const bool in_place =
+          expected ? tensor.offset == *expected : tensor.offset >= end && tensor.offset % gguf_.alignment == 0;
       const base::Bytes bytes = tensor.bytes.value_or(0);
       // 2^62 keeps every sum below within 64 bits.
       if (!in_place || tensor.offset >> 62 != 0 || bytes >> 62 != 0) {
-        return damaged(fmt::format("the tensor \"{}\" does not begin where the one before it ends", shown(tensor.name, 64)));
+        return damaged(
+            fmt::format("the tensor \"{}\" does not begin where the one before it ends", shown(tensor.name, 64)));
       }
       end = tensor.offset + bytes;
       expected = tensor.bytes ? std::optional(padded(end)) : std::nullopt;
@@ -366,10 +392,13 @@ class Reader {
   Status check_end(base::Bytes end) {
     if (gguf_.tensors.empty() || end <= gguf_.file_bytes) return {};
     const base::Bytes missing = end - gguf_.file_bytes;
-    return fail(ErrorCode::corrupt, fmt::format("is truncated: {} of {} bytes are missing; fetch the file again", missing, end));
+    return fail(ErrorCode::corrupt,
+                fmt::format("is truncated: {} of {} bytes are missing; fetch the file again", missing, end));
   }
 
-  [[nodiscard]] base::Bytes padded(base::Bytes bytes) const { return (bytes + gguf_.alignment - 1) & ~(gguf_.alignment - 1); }
+  [[nodiscard]] base::Bytes padded(base::Bytes bytes) const {
+    return (bytes + gguf_.alignment - 1) & ~(gguf_.alignment - 1);
+  }
 
   Cursor cursor_;
   Gguf gguf_;
@@ -385,7 +414,8 @@ Result<Gguf> read_gguf(const ByteSource& source) { return Reader(source).read();
 Status check_gguf_head(std::span<const std::byte> head) {
   const std::size_t judged = std::min<std::size_t>(head.size(), sizeof kMagic);
   if (std::memcmp(head.data(), &kMagic, judged) != 0) {
-    return fail(ErrorCode::bad_request, "is not a GGUF file (it does not begin with \"GGUF\"); give it a model in that format");
+    return fail(ErrorCode::bad_request,
+                "is not a GGUF file (it does not begin with \"GGUF\"); give it a model in that format");
   }
   if (head.size() < 8) return {};
   std::uint32_t version = 0;
@@ -422,7 +452,8 @@ std::optional<std::string> shown_if(const std::string* text) {
 std::uint64_t parameters_of(const Gguf& gguf) {
   std::uint64_t sum = 0;
   for (const auto& tensor : gguf.tensors) {
-    // Only tensors of unknown size can add up to more than the file allows; then the number means nothing, but is bounded.
+    // Only tensors of unknown size can add up to more than the file allows; then the number means nothing, but is
+    // bounded.
     if (__builtin_add_overflow(sum, tensor.elements, &sum)) return UINT64_MAX;
   }
   return sum;
@@ -459,13 +490,15 @@ GgufSummary summarise(const Gguf& gguf) {
 
 Status check_is_model(const Gguf& gguf) {
   if (const auto parts = gguf.number("split.count"); parts && *parts > 1) {
-    return fail(ErrorCode::bad_request,
-                fmt::format("is part {} of {} of a split model; merge the parts into one file first (llama-gguf-split --merge)",
-                            gguf.number("split.no").value_or(0) + 1, *parts));
+    return fail(
+        ErrorCode::bad_request,
+        fmt::format("is part {} of {} of a split model; merge the parts into one file first (llama-gguf-split --merge)",
+                    gguf.number("split.no").value_or(0) + 1, *parts));
   }
   if (const auto* type = gguf.text("general.type"); type != nullptr && *type != "model") {
     return fail(ErrorCode::bad_request,
-                fmt::format("is not a model by itself but of the kind \"{}\"; import the model it belongs to", shown(*type, 32)));
+                fmt::format("is not a model by itself but of the kind \"{}\"; import the model it belongs to",
+                            shown(*type, 32)));
   }
   if (gguf.text("general.architecture") == nullptr) {
     return fail(ErrorCode::bad_request, "does not name its architecture; no engine can load it");

@@ -1,12 +1,13 @@
 #pragma once
 // Reads what a GGUF file (versions 2 and 3, little-endian) says of itself, without trusting any of it.
 //
-// Every length is compared with the file's size before it is used, and what is kept in memory is bounded (kMostKept bytes of
-// names and texts, kMostKeys keys, kMostTensors tensors), whatever the file claims. Arrays, and so the whole vocabulary, are
-// stepped over and kept as a type and a count. Tensor data is never read.
+// Every length is compared with the file's size before it is used, and what is kept in memory is bounded (kMostKept
+// bytes of names and texts, kMostKeys keys, kMostTensors tensors), whatever the file claims. Arrays, and so the whole
+// vocabulary, are stepped over and kept as a type and a count. Tensor data is never read.
 //
-// Layout: "GGUF", u32 version, u64 tensors, u64 keys, keys (string, u32 type, value), tensor infos (string name, u32 dimensions,
-// u64 each, u32 type, u64 offset), padding to general.alignment, tensor data. A string is a u64 length and its bytes.
+// Layout: "GGUF", u32 version, u64 tensors, u64 keys, keys (string, u32 type, value), tensor infos (string name, u32
+// dimensions, u64 each, u32 type, u64 offset), padding to general.alignment, tensor data. A string is a u64 length and
+// its bytes.
 //
 // Errors (one sentence, without the file's name, for the caller to put in front):
 //   bad_request   not a GGUF file
@@ -56,8 +57,8 @@ struct GgufTensor {
   std::vector<std::uint64_t> dimensions;  // 1 to 4, the row's length first
   std::uint32_t type = 0;                 // tensor_type_of()
   std::uint64_t elements = 0;
-  base::Bytes offset = 0;                 // from the start of the file
-  std::optional<base::Bytes> bytes;       // empty: the type is not known, so its size is not either
+  base::Bytes offset = 0;            // from the start of the file
+  std::optional<base::Bytes> bytes;  // empty: the type is not known, so its size is not either
 };
 
 struct Gguf {
@@ -76,8 +77,8 @@ struct Gguf {
 
 [[nodiscard]] base::Result<Gguf> read_gguf(const ByteSource& source);
 
-// Judges a file by its first bytes, so that a long upload of something else ends early. With fewer than 8 bytes only what is
-// there is judged. Errors: bad_request, unsupported, as above.
+// Judges a file by its first bytes, so that a long upload of something else ends early. With fewer than 8 bytes only
+// what is there is judged. Errors: bad_request, unsupported, as above.
 [[nodiscard]] base::Status check_gguf_head(std::span<const std::byte> head);
 
 // What people and policies want to know of a model. Empty where the file does not say.
@@ -91,17 +92,17 @@ struct GgufSummary {
   std::optional<std::uint64_t> context_length;
   std::optional<std::uint64_t> block_count;
   std::optional<std::uint64_t> embedding_length;
-  std::optional<std::uint64_t> head_count;     // empty too where it differs from layer to layer
+  std::optional<std::uint64_t> head_count;  // empty too where it differs from layer to layer
   std::optional<std::uint64_t> head_count_kv;
-  std::optional<std::uint64_t> vocabulary;     // tokens
+  std::optional<std::uint64_t> vocabulary;  // tokens
   bool chat_template = false;
 
   friend bool operator==(const GgufSummary&, const GgufSummary&) = default;
 };
 [[nodiscard]] GgufSummary summarise(const Gguf& gguf);
 
-// Whether the file is a whole model that an engine can be given by itself. Errors: bad_request, saying what it is instead: a
-// part of a split model, a projector or adapter, a vocabulary without tensors.
+// Whether the file is a whole model that an engine can be given by itself. Errors: bad_request, saying what it is
+// instead: a part of a split model, a projector or adapter, a vocabulary without tensors.
 [[nodiscard]] base::Status check_is_model(const Gguf& gguf);
 
 }  // namespace hearth::artifact

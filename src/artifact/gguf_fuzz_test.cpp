@@ -1,5 +1,5 @@
-// Seeded damage to small files: reading ends with a file or one error, whatever the bytes. What a sanitizer would object to is
-// the real test, and what a result claims must lie within the file.
+// Seeded damage to small files: reading ends with a file or one error, whatever the bytes. What a sanitizer would
+// object to is the real test, and what a result claims must lie within the file.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -28,7 +28,8 @@ TEST(GgufFuzz, BytesOverwritten) {
   const std::string whole = GgufSample::model();
   for (unsigned round = 0; round < 20'000; ++round) {
     std::string bytes = whole;
-    for (std::uint64_t flips = 1 + random() % 8; flips > 0; --flips) bytes[random() % bytes.size()] = static_cast<char>(random());
+    for (std::uint64_t flips = 1 + random() % 8; flips > 0; --flips)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     read_and_judge(bytes, round);
   }
 }
@@ -44,7 +45,8 @@ TEST(GgufFuzz, SingleBitsFlippedEverywhere) {
 }
 
 TEST(GgufFuzz, LengthsReplacedByExtremes) {
-  constexpr std::uint64_t kExtremes[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 30, (1ULL << 30) + 1, 1ULL << 62, 1ULL << 63, UINT64_MAX};
+  constexpr std::uint64_t kExtremes[] = {
+      0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 30, (1ULL << 30) + 1, 1ULL << 62, 1ULL << 63, UINT64_MAX};
   const std::string whole = GgufSample::model();
   for (std::size_t at = 0; at + 8 <= whole.size(); ++at) {
     for (const auto extreme : kExtremes) {
@@ -59,7 +61,8 @@ TEST(GgufFuzz, NoiseBehindAGoodHead) {
   std::mt19937_64 random(7);
   for (unsigned round = 0; round < 5'000; ++round) {
     std::string bytes = GgufSample::model().substr(0, 24 + random() % 300);
-    for (std::uint64_t more = random() % 400; more > 0; --more) bytes += static_cast<char>(random());
+    for (std::uint64_t more = random() % 400; more > 0; --more)
+      bytes += static_cast<char>(random());
     read_and_judge(bytes, round);
   }
 }

@@ -19,7 +19,8 @@ class GgufSample {
   GgufSample& flag(std::string_view key, bool value) { return entry(key, 7, std::string(1, value ? '\1' : '\0')); }
   GgufSample& texts(std::string_view key, const std::vector<std::string>& values) {
     std::string body = raw<std::uint32_t>(8) + raw<std::uint64_t>(values.size());
-    for (const auto& value : values) body += sized(value);
+    for (const auto& value : values)
+      body += sized(value);
     return entry(key, 9, body);
   }
   GgufSample& floats(std::string_view key, std::uint64_t claimed, std::size_t present) {
@@ -31,13 +32,15 @@ class GgufSample {
     return *this;
   }
   // `bytes` of data, at the place where it belongs unless `offset` says otherwise.
-  GgufSample& tensor(std::string_view name, const std::vector<std::uint64_t>& dimensions, std::uint32_t type, std::size_t bytes) {
+  GgufSample& tensor(std::string_view name, const std::vector<std::uint64_t>& dimensions, std::uint32_t type,
+                     std::size_t bytes) {
     return tensor_at(name, dimensions, type, bytes, data_.size());
   }
-  GgufSample& tensor_at(std::string_view name, const std::vector<std::uint64_t>& dimensions, std::uint32_t type, std::size_t bytes,
-                        std::uint64_t offset) {
+  GgufSample& tensor_at(std::string_view name, const std::vector<std::uint64_t>& dimensions, std::uint32_t type,
+                        std::size_t bytes, std::uint64_t offset) {
     infos_ += sized(name) + raw(static_cast<std::uint32_t>(dimensions.size()));
-    for (const auto dimension : dimensions) infos_ += raw(dimension);
+    for (const auto dimension : dimensions)
+      infos_ += raw(dimension);
     infos_ += raw(type) + raw(offset);
     ++tensors_;
     data_.append(bytes, static_cast<char>('a' + tensors_));

@@ -24,9 +24,19 @@ GgufSample llama() { return std::move(GgufSample().text("general.architecture", 
 TEST(Gguf, ReadsWhatAModelSaysOfItself) {
   const auto gguf = read(GgufSample::model("Demo"));
   ASSERT_TRUE(gguf) << gguf.error().message;
-  const GgufSummary expected = {.version = 3, .architecture = "llama", .name = "Demo", .quantisation = "Q4_0", .parameters = 64 * 4 + 64,
-                                .tensors = 2, .context_length = 4096, .block_count = 2, .embedding_length = 64, .head_count = 4,
-                                .head_count_kv = 2, .vocabulary = 4, .chat_template = true};
+  const GgufSummary expected = {.version = 3,
+                                .architecture = "llama",
+                                .name = "Demo",
+                                .quantisation = "Q4_0",
+                                .parameters = 64 * 4 + 64,
+                                .tensors = 2,
+                                .context_length = 4096,
+                                .block_count = 2,
+                                .embedding_length = 64,
+                                .head_count = 4,
+                                .head_count_kv = 2,
+                                .vocabulary = 4,
+                                .chat_template = true};
   EXPECT_EQ(summarise(*gguf), expected);
   EXPECT_TRUE(check_is_model(*gguf));
 }
@@ -120,7 +130,8 @@ TEST(Gguf, RefusesWhatContradictsItself) {
       {llama().alignment(0).bytes(), "power of two"},
       {llama().text("general.alignment", "32").bytes(), "power of two"},
       {llama().entry("k", 13, "").bytes(), "unknown type"},
-      {llama().entry("k", 9, GgufSample::raw<std::uint32_t>(9) + GgufSample::raw<std::uint64_t>(0)).bytes(), "array of arrays"},
+      {llama().entry("k", 9, GgufSample::raw<std::uint32_t>(9) + GgufSample::raw<std::uint64_t>(0)).bytes(),
+       "array of arrays"},
       {llama().floats("k", 1ULL << 62, 0).bytes(), "elements"},
       {llama().entry("k", 8, GgufSample::raw<std::uint64_t>(UINT64_MAX)).bytes(), "a metadata text of"},
       {llama().tensor("t", {33}, 2, 18).bytes(), "do not divide"},
@@ -141,7 +152,8 @@ TEST(Gguf, RefusesWhatContradictsItself) {
 
 TEST(Gguf, RefusesMoreThanAnyModelHas) {
   const auto claims = [](std::uint64_t tensors, std::uint64_t keys) {
-    return "GGUF" + GgufSample::raw<std::uint32_t>(3) + GgufSample::raw(tensors) + GgufSample::raw(keys) + std::string(64, '\0');
+    return "GGUF" + GgufSample::raw<std::uint32_t>(3) + GgufSample::raw(tensors) + GgufSample::raw(keys) +
+           std::string(64, '\0');
   };
   EXPECT_EQ(error_of(claims(UINT64_MAX, 0)).code, ErrorCode::too_large);
   EXPECT_EQ(error_of(claims(0, UINT64_MAX)).code, ErrorCode::too_large);
@@ -152,7 +164,8 @@ TEST(Gguf, RefusesMoreThanAnyModelHas) {
 TEST(Gguf, KeepsNoMoreTextThanItsBound) {
   GgufSample sample;
   const std::string text(kLongestKeptText, 'x');
-  for (int i = 0; i < 65; ++i) sample.text("k" + std::to_string(i), text);
+  for (int i = 0; i < 65; ++i)
+    sample.text("k" + std::to_string(i), text);
   EXPECT_EQ(error_of(sample.bytes()).code, ErrorCode::too_large);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// The numbers of the GGUF format: tensor types with the size of their blocks, and the names of whole-file quantisations.
-// Source: ggml's type table and llama.cpp's file types (docs of the GGUF format, version 3).
+// The numbers of the GGUF format: tensor types with the size of their blocks, and the names of whole-file
+// quantisations. Source: ggml's type table and llama.cpp's file types (docs of the GGUF format, version 3).
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -21,13 +21,17 @@ constexpr base::Bytes kWritebackStep = 16u << 20;
 
 }  // namespace
 
-Result<ImportSession> Store::begin_import(const domain::ModelId& id, std::optional<base::Bytes> expected, IfTaken if_taken) {
+Result<ImportSession> Store::begin_import(const domain::ModelId& id, std::optional<base::Bytes> expected,
+                                          IfTaken if_taken) {
   if (expected) {
     const auto free = files_.free_bytes(folder_);
     if (!free) return std::unexpected(free.error());
     if (*expected > *free) {
-      return fail(ErrorCode::no_space, fmt::format("importing {} needs {} and {} has {} free; free some space or choose another folder with --data-dir",
-                                                   id.text(), base::format_bytes(*expected), folder_, base::format_bytes(*free)));
+      return fail(
+          ErrorCode::no_space,
+          fmt::format(
+              "importing {} needs {} and {} has {} free; free some space or choose another folder with --data-dir",
+              id.text(), base::format_bytes(*expected), folder_, base::format_bytes(*free)));
     }
   }
   const std::string path = new_incoming(".part");
@@ -37,14 +41,20 @@ Result<ImportSession> Store::begin_import(const domain::ModelId& id, std::option
   ImportSession session(*this, id, expected, if_taken, path, std::move(*fd));
   if (::flock(raw, LOCK_EX | LOCK_NB) != 0) return base::fail_errno(fmt::format("locking {}", path), errno);
   if (expected) {
-    if (auto reserved = files_.reserve(raw, *expected); !reserved) return std::unexpected(session.write_error(std::move(reserved.error())));
+    if (auto reserved = files_.reserve(raw, *expected); !reserved)
+      return std::unexpected(session.write_error(std::move(reserved.error())));
   }
   return session;
 }
 
 ImportSession::ImportSession(Store& store, domain::ModelId id, std::optional<base::Bytes> expected, IfTaken if_taken,
                              std::string path, base::Fd fd)
-    : store_(&store), id_(std::move(id)), expected_(expected), if_taken_(if_taken), path_(std::move(path)), fd_(std::move(fd)) {}
+    : store_(&store),
+      id_(std::move(id)),
+      expected_(expected),
+      if_taken_(if_taken),
+      path_(std::move(path)),
+      fd_(std::move(fd)) {}
 
 ImportSession::ImportSession(ImportSession&& other) noexcept
     : store_(other.store_),
@@ -73,10 +83,12 @@ Status ImportSession::write(std::span<const std::byte> bytes) {
 
 Status ImportSession::append(std::span<const std::byte> bytes) {
   if (expected_ && bytes.size() > *expected_ - received_) {
-    return fail(ErrorCode::bad_request, fmt::format("{} is longer than the {} bytes that were announced", id_.text(), *expected_));
+    return fail(ErrorCode::bad_request,
+                fmt::format("{} is longer than the {} bytes that were announced", id_.text(), *expected_));
   }
   if (auto good = judge_head(bytes); !good) return good;
-  if (auto written = store_->files_.write(fd_.get(), bytes); !written) return std::unexpected(write_error(std::move(written.error())));
+  if (auto written = store_->files_.write(fd_.get(), bytes); !written)
+    return std::unexpected(write_error(std::move(written.error())));
   hash_.add(bytes);
   received_ += bytes.size();
   if (received_ - written_back_ >= kWritebackStep) {
@@ -99,14 +111,16 @@ Status ImportSession::judge_head(std::span<const std::byte> bytes) {
 base::Error ImportSession::write_error(base::Error error) const {
   if (error.code != ErrorCode::no_space) return std::move(error).in_context(fmt::format("importing {}", id_.text()));
   const std::string of = expected_ ? " of " + base::format_bytes(*expected_) : std::string();
-  error.message = fmt::format("importing {}: the disk of {} is full after {}{}; free some space or choose another folder with --data-dir",
-                              id_.text(), store_->folder_, base::format_bytes(received_), of);
+  error.message = fmt::format(
+      "importing {}: the disk of {} is full after {}{}; free some space or choose another folder with --data-dir",
+      id_.text(), store_->folder_, base::format_bytes(received_), of);
   return error;
 }
 
 Result<GgufSummary> ImportSession::judge_whole() const {
   if (expected_ && received_ != *expected_) {
-    return fail(ErrorCode::bad_request, fmt::format("is incomplete: {} of {} bytes came; import it again", received_, *expected_));
+    return fail(ErrorCode::bad_request,
+                fmt::format("is incomplete: {} of {} bytes came; import it again", received_, *expected_));
   }
   const auto source = FileSource::open(path_.c_str());
   if (!source) return std::unexpected(source.error());
@@ -122,10 +136,17 @@ Result<Imported> ImportSession::finish() && {
   if (failed_) return std::unexpected(*failed_);
   auto summary = judge_whole();
   if (!summary) return base::pass(summary, id_.text());
-  if (auto synced = store_->files_.sync(fd_.get()); !synced) return std::unexpected(write_error(std::move(synced.error())));
-  if (auto sealed = store_->files_.make_read_only(fd_.get()); !sealed) return std::unexpected(write_error(std::move(sealed.error())));
+  if (auto synced = store_->files_.sync(fd_.get()); !synced)
+    return std::unexpected(write_error(std::move(synced.error())));
+  if (auto sealed = store_->files_.make_read_only(fd_.get()); !sealed)
+    return std::unexpected(write_error(std::move(sealed.error())));
   failed_ = base::Error{ErrorCode::internal, fmt::format("the import of {} is over", id_.text())};
-  auto imported = store_->publish({.id = id_, .if_taken = if_taken_, .digest = hash_.finish(), .bytes = received_, .gguf = std::move(*summary), .part = path_});
+  auto imported = store_->publish({.id = id_,
+                                   .if_taken = if_taken_,
+                                   .digest = hash_.finish(),
+                                   .bytes = received_,
+                                   .gguf = std::move(*summary),
+                                   .part = path_});
   if (!imported) return std::unexpected(write_error(std::move(imported.error())));
   path_.clear();
   return imported;

@@ -1,6 +1,6 @@
 #pragma once
-// One model on its way into the store. The bytes go to incoming/ and are hashed as they come; nothing of it is visible until
-// finish() publishes it. Destroying the session before that removes what was written.
+// One model on its way into the store. The bytes go to incoming/ and are hashed as they come; nothing of it is visible
+// until finish() publishes it. Destroying the session before that removes what was written.
 //
 // Thread: one call at a time, from any thread; every call blocks for disk. The store must outlive it.
 #include <array>
@@ -40,9 +40,9 @@ class ImportSession {
   //   no_space     with what is needed and what is free
   [[nodiscard]] base::Status write(std::span<const std::byte> bytes);
 
-  // Makes the file durable, checks that it is a whole model, and publishes it under its name. Errors: bad_request (fewer bytes
-  // than announced; truncated or damaged GGUF; not a model), already_exists (IfTaken::refuse), no_space, io. On an error the
-  // store is as it was.
+  // Makes the file durable, checks that it is a whole model, and publishes it under its name. Errors: bad_request
+  // (fewer bytes than announced; truncated or damaged GGUF; not a model), already_exists (IfTaken::refuse), no_space,
+  // io. On an error the store is as it was.
   [[nodiscard]] base::Result<Imported> finish() &&;
 
   [[nodiscard]] const domain::ModelId& id() const { return id_; }
@@ -51,8 +51,8 @@ class ImportSession {
 
  private:
   friend class Store;
-  ImportSession(Store& store, domain::ModelId id, std::optional<base::Bytes> expected, IfTaken if_taken, std::string path,
-                base::Fd fd);
+  ImportSession(Store& store, domain::ModelId id, std::optional<base::Bytes> expected, IfTaken if_taken,
+                std::string path, base::Fd fd);
   base::Status append(std::span<const std::byte> bytes);
   base::Status judge_head(std::span<const std::byte> bytes);
   base::Result<GgufSummary> judge_whole() const;

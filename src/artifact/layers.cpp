@@ -15,7 +15,8 @@ ArtifactReading reading_of_import(base::Bytes received, std::optional<base::Byte
 }
 
 ArtifactReading reading_of_absent() {
-  return {.layer = {.warmth = Warmth::cold, .bytes = 0, .total = std::nullopt, .locked = std::nullopt}, .verified = false};
+  return {.layer = {.warmth = Warmth::cold, .bytes = 0, .total = std::nullopt, .locked = std::nullopt},
+          .verified = false};
 }
 
 }  // namespace hearth::artifact

@@ -8,10 +8,11 @@ namespace {
 using domain::Warmth;
 
 TEST(ArtifactLayer, IsWarmWhenAllBytesAreThere) {
-  const StoredModel model{.manifest = {.id = *domain::ModelId::parse("m"), .digest = sha256("x"), .bytes = 100, .gguf = {}},
-                          .path = "",
-                          .present = 100,
-                          .verified = true};
+  const StoredModel model{
+      .manifest = {.id = *domain::ModelId::parse("m"), .digest = sha256("x"), .bytes = 100, .gguf = {}},
+      .path = "",
+      .present = 100,
+      .verified = true};
   const auto reading = reading_of(model);
   EXPECT_EQ(reading.layer.warmth, Warmth::warm);
   EXPECT_EQ(reading.layer.total, 100U);

@@ -89,7 +89,9 @@ Result<Manifest> decode_body(std::string_view body) {
 }
 
 // Covers the version too: a flipped bit there must not make a damaged manifest look like a newer one.
-Digest checksum(unsigned version, std::string_view body) { return sha256(fmt::format("{}{}\n{}", kTitle, version, body)); }
+Digest checksum(unsigned version, std::string_view body) {
+  return sha256(fmt::format("{}{}\n{}", kTitle, version, body));
+}
 
 struct Head {
   unsigned version = 0;
@@ -119,7 +121,8 @@ std::string encode(const Manifest& manifest) {
                      {"verified_at_ms", manifest.verified_at_ms},
                      {"gguf", json_of(manifest.gguf)}};
   const std::string body = json.dump(2) + "\n";
-  return fmt::format("{}{}{}{}\n{}", kTitle, kManifestVersion, kDigestMark, checksum(kManifestVersion, body).text(), body);
+  return fmt::format("{}{}{}{}\n{}", kTitle, kManifestVersion, kDigestMark, checksum(kManifestVersion, body).text(),
+                     body);
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
@@ -129,7 +132,8 @@ Result<Manifest> decode_manifest(std::string_view text) {
   const std::string_view body = text.substr(line_end + 1);
   if (checksum(head->version, body).text() != head->digest) return corrupt("its checksum does not match");
   if (head->version > kManifestVersion) {
-    return fail(ErrorCode::unsupported, fmt::format("the manifest is of version {}, this hearth reads up to version {}; upgrade hearth or import the model again",
+    return fail(ErrorCode::unsupported, fmt::format("the manifest is of version {}, this hearth reads up to version "
+                                                    "{}; upgrade hearth or import the model again",
                                                     head->version, kManifestVersion));
   }
   if (head->version < 1) return corrupt("version 0 does not exist");

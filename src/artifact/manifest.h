@@ -17,9 +17,9 @@ inline constexpr std::size_t kLongestManifest = 1u << 20;
 
 struct Manifest {
   domain::ModelId id;
-  Digest digest;               // of the model file; also its name in blobs/
-  base::Bytes bytes = 0;       // its size
-  std::int64_t mtime_ns = 0;   // its modification time when the digest was last taken
+  Digest digest;              // of the model file; also its name in blobs/
+  base::Bytes bytes = 0;      // its size
+  std::int64_t mtime_ns = 0;  // its modification time when the digest was last taken
   std::int64_t imported_at_ms = 0;
   std::int64_t verified_at_ms = 0;
   GgufSummary gguf;
@@ -29,7 +29,8 @@ struct Manifest {
 
 [[nodiscard]] std::string encode(const Manifest& manifest);
 
-// Errors: unsupported when it is of a newer version (says which); corrupt when it is anything else than what encode() made.
+// Errors: unsupported when it is of a newer version (says which); corrupt when it is anything else than what encode()
+// made.
 [[nodiscard]] base::Result<Manifest> decode_manifest(std::string_view text);
 
 }  // namespace hearth::artifact

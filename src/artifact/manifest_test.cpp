@@ -16,7 +16,11 @@ Manifest sample() {
           .mtime_ns = 1'700'000'000'123'456'789,
           .imported_at_ms = 1'700'000'000'123,
           .verified_at_ms = 1'700'000'000'456,
-          .gguf = {.version = 3, .architecture = "qwen3", .name = "Qwen3 \"4B\" ä", .parameters = 4'000'000'000, .context_length = 40'960,
+          .gguf = {.version = 3,
+                   .architecture = "qwen3",
+                   .name = "Qwen3 \"4B\" ä",
+                   .parameters = 4'000'000'000,
+                   .context_length = 40'960,
                    .chat_template = true}};
 }
 
@@ -66,7 +70,8 @@ TEST(Manifest, TakesFieldsItDoesNotKnowAsAbsent) {
 }
 
 TEST(Manifest, RefusesBodiesThatAreNotOne) {
-  for (const std::string_view body : {"", "[]", "{}", "null", "{\"id\": 5}", "{\"id\": \"../x\", \"digest\": \"00\"}"}) {
+  for (const std::string_view body :
+       {"", "[]", "{}", "null", "{\"id\": 5}", "{\"id\": \"../x\", \"digest\": \"00\"}"}) {
     const auto decoded = decode_manifest(with_head("1", body));
     ASSERT_FALSE(decoded) << body;
     EXPECT_EQ(decoded.error().code, ErrorCode::corrupt) << body;

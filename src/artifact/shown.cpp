@@ -16,11 +16,16 @@ std::size_t expected_length(unsigned char lead) {
 // The second byte's range excludes overlong forms, surrogates and numbers beyond U+10FFFF (Unicode, table 3-7).
 bool second_fits(unsigned char lead, unsigned char second) {
   switch (lead) {
-    case 0xe0: return second >= 0xa0;
-    case 0xed: return second <= 0x9f;
-    case 0xf0: return second >= 0x90;
-    case 0xf4: return second <= 0x8f;
-    default: return true;
+    case 0xe0:
+      return second >= 0xa0;
+    case 0xed:
+      return second <= 0x9f;
+    case 0xf0:
+      return second >= 0x90;
+    case 0xf4:
+      return second <= 0x8f;
+    default:
+      return true;
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Text from a file that nobody vouches for, fit for a sentence, a log line or JSON: valid UTF-8 without control characters,
-// at most `most` bytes (and "…" where it was cut, never inside a character); what is neither becomes '?'.
+// Text from a file that nobody vouches for, fit for a sentence, a log line or JSON: valid UTF-8 without control
+// characters, at most `most` bytes (and "…" where it was cut, never inside a character); what is neither becomes '?'.
 #include <cstddef>
 #include <string>
 #include <string_view>

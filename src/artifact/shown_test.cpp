@@ -11,10 +11,10 @@ TEST(Shown, ReplacesControlCharacters) { EXPECT_EQ(shown("a\n\x1b[31m\x7f", 100)
 
 TEST(Shown, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(shown("a\xff\x80z", 100), "a??z");
-  EXPECT_EQ(shown("\xc0\xaf", 100), "??");          // overlong
-  EXPECT_EQ(shown("\xed\xa0\x80", 100), "???");     // surrogate
+  EXPECT_EQ(shown("\xc0\xaf", 100), "??");            // overlong
+  EXPECT_EQ(shown("\xed\xa0\x80", 100), "???");       // surrogate
   EXPECT_EQ(shown("\xf4\x90\x80\x80", 100), "????");  // beyond U+10FFFF
-  EXPECT_EQ(shown("\xe2\x82", 100), "??");          // cut short
+  EXPECT_EQ(shown("\xe2\x82", 100), "??");            // cut short
 }
 
 TEST(Shown, CutsBetweenCharacters) {

@@ -29,7 +29,8 @@ class Store::Hold {
   ~Hold() {
     lock_.unlock();
     if (!store_.on_event_) return;
-    for (const auto& each : events) store_.on_event_(each);
+    for (const auto& each : events)
+      store_.on_event_(each);
   }
 
   Events events;
@@ -42,7 +43,8 @@ class Store::Hold {
 Store::Store(std::string folder, const base::Clock& clock, EventSink on_event, StoreFiles& files)
     : folder_(std::move(folder)), clock_(clock), on_event_(std::move(on_event)), files_(files) {}
 
-Result<std::unique_ptr<Store>> Store::open(std::string folder, const base::Clock& clock, EventSink on_event, StoreFiles& files) {
+Result<std::unique_ptr<Store>> Store::open(std::string folder, const base::Clock& clock, EventSink on_event,
+                                           StoreFiles& files) {
   std::unique_ptr<Store> store(new Store(std::move(folder), clock, std::move(on_event), files));
   if (auto prepared = store->prepare(); !prepared) return base::pass(prepared);
   Hold hold(*store);
@@ -99,15 +101,18 @@ Result<StoredModel> Store::confirm(const ModelId& id, const FileHash& hash, Even
   const auto expected = models_.at(id).digest;
   if (hash.digest != expected) {
     set_aside_blob(expected, fmt::format("its bytes have the digest {}…", hash.digest.text().substr(0, 12)), events);
-    return fail(ErrorCode::corrupt, fmt::format("{} is damaged (its bytes are not those that were imported) and was set aside; import it again",
-                                                id.text()));
+    return fail(
+        ErrorCode::corrupt,
+        fmt::format("{} is damaged (its bytes are not those that were imported) and was set aside; import it again",
+                    id.text()));
   }
   const auto manifests = models_;
   for (auto manifest : manifests | std::views::values) {
     if (manifest.digest != expected) continue;
     manifest.mtime_ns = hash.mtime_ns;
     manifest.verified_at_ms = wall_ms();
-    if (auto put = put_manifest(manifest); !put) return base::pass(put, fmt::format("recording the verification of {}", manifest.id.text()));
+    if (auto put = put_manifest(manifest); !put)
+      return base::pass(put, fmt::format("recording the verification of {}", manifest.id.text()));
   }
   events.push_back(event("artifact_verified", id, hash.bytes, std::nullopt));
   return look(models_.at(id), events);
@@ -123,15 +128,21 @@ Result<Imported> Store::enter(const Delivery& delivery, Events& events) {
   const auto previous = taken == models_.end() ? std::nullopt : std::optional(taken->second);
   const bool fresh = !previous || previous->digest != delivery.digest;
   if (previous && fresh && delivery.if_taken == IfTaken::refuse) {
-    return fail(ErrorCode::already_exists, fmt::format("{} is another model already; remove it first or choose another name", delivery.id.text()));
+    return fail(ErrorCode::already_exists,
+                fmt::format("{} is another model already; remove it first or choose another name", delivery.id.text()));
   }
   // Whatever goes wrong from here on, a blob that no manifest names must not stay.
   const base::ScopeExit tidy([&] { drop_blob_if_unused(delivery.digest); });
   if (auto adopted = adopt_blob(delivery); !adopted) return base::pass(adopted);
   const auto facts = facts_of_file(blob_path(delivery.digest));
   if (!facts) return std::unexpected(facts.error());
-  const Manifest manifest{.id = delivery.id, .digest = delivery.digest, .bytes = delivery.bytes, .mtime_ns = facts->mtime_ns,
-                          .imported_at_ms = wall_ms(), .verified_at_ms = wall_ms(), .gguf = delivery.gguf};
+  const Manifest manifest{.id = delivery.id,
+                          .digest = delivery.digest,
+                          .bytes = delivery.bytes,
+                          .mtime_ns = facts->mtime_ns,
+                          .imported_at_ms = wall_ms(),
+                          .verified_at_ms = wall_ms(),
+                          .gguf = delivery.gguf};
   if (auto put = put_manifest(manifest); !put) return base::pass(put);
   if (previous && fresh) drop_blob_if_unused(previous->digest);
   events.push_back(event("artifact_imported", delivery.id, delivery.bytes, std::nullopt));
@@ -145,8 +156,9 @@ Result<bool> Store::adopt_blob(const Delivery& delivery) {
   const std::string blob = blob_path(delivery.digest);
   const auto there = facts_of_file(blob);
   const bool is_known_good = there && std::ranges::any_of(models_ | std::views::values, [&](const Manifest& manifest) {
-    return manifest.digest == delivery.digest && manifest.bytes == there->bytes && manifest.mtime_ns == there->mtime_ns;
-  });
+                               return manifest.digest == delivery.digest && manifest.bytes == there->bytes &&
+                                      manifest.mtime_ns == there->mtime_ns;
+                             });
   if (is_known_good) {
     if (auto removed = files_.remove(delivery.part); !removed) return base::pass(removed);
     return false;
@@ -186,26 +198,33 @@ Result<Manifest> Store::entry(const ModelId& id) const {
   if (const auto newer = newer_.find(manifest_name(id)); newer != newer_.end()) {
     return fail(ErrorCode::unsupported, fmt::format("{} cannot be used: {}", id.text(), newer->second));
   }
-  return fail(ErrorCode::model_not_found, fmt::format("there is no model {}; `hearth list` shows those there are", id.text()));
+  return fail(ErrorCode::model_not_found,
+              fmt::format("there is no model {}; `hearth list` shows those there are", id.text()));
 }
 
 Result<StoredModel> Store::look(const Manifest& manifest, Events& events) {
   std::string path = blob_path(manifest.digest);
   const auto facts = facts_of_file(path);
   if (facts && facts->regular && facts->bytes == manifest.bytes) {
-    return StoredModel{.manifest = manifest, .path = std::move(path), .present = facts->bytes, .verified = facts->mtime_ns == manifest.mtime_ns};
+    return StoredModel{.manifest = manifest,
+                       .path = std::move(path),
+                       .present = facts->bytes,
+                       .verified = facts->mtime_ns == manifest.mtime_ns};
   }
   const bool missing = !facts && facts.error().code == ErrorCode::not_found;
   if (!facts && !missing) return std::unexpected(facts.error());
-  const std::string why = missing           ? "its model file is missing"
-                          : !facts->regular ? "its model file is not a file"
-                                            : fmt::format("its model file has {} bytes instead of {}", facts->bytes, manifest.bytes);
+  const std::string why = missing ? "its model file is missing"
+                          : !facts->regular
+                              ? "its model file is not a file"
+                              : fmt::format("its model file has {} bytes instead of {}", facts->bytes, manifest.bytes);
   set_aside_blob(manifest.digest, why, events);
-  return fail(ErrorCode::corrupt, fmt::format("{} is damaged ({}) and was set aside; import it again", manifest.id.text(), why));
+  return fail(ErrorCode::corrupt,
+              fmt::format("{} is damaged ({}) and was set aside; import it again", manifest.id.text(), why));
 }
 
 bool Store::referenced(const Digest& digest) const {
-  return std::ranges::any_of(models_ | std::views::values, [&](const Manifest& manifest) { return manifest.digest == digest; });
+  return std::ranges::any_of(models_ | std::views::values,
+                             [&](const Manifest& manifest) { return manifest.digest == digest; });
 }
 
 void Store::drop_blob_if_unused(const Digest& digest) {
@@ -222,10 +241,12 @@ void Store::set_aside_blob(const Digest& digest, const std::string& why, Events&
   }
   const auto moved = move_to_quarantine(blobs_, "sha256-" + digest.text());
   if (moved || moved.error().code == ErrorCode::not_found) return;
-  events.push_back(event("artifact_quarantined", std::nullopt, std::nullopt, "could not be set aside: " + moved.error().message));
+  events.push_back(
+      event("artifact_quarantined", std::nullopt, std::nullopt, "could not be set aside: " + moved.error().message));
 }
 
-void Store::set_aside_manifest(const std::string& file_name, std::optional<ModelId> id, const std::string& why, Events& events) {
+void Store::set_aside_manifest(const std::string& file_name, std::optional<ModelId> id, const std::string& why,
+                               Events& events) {
   const auto moved = move_to_quarantine(manifests_, file_name);
   std::string told = fmt::format("{}: {}", file_name, why);
   if (!moved) told += fmt::format(" (it could not be set aside: {})", moved.error().message);
@@ -236,7 +257,8 @@ void Store::set_aside_manifest(const std::string& file_name, std::optional<Model
 
 Status Store::move_to_quarantine(const std::string& folder, const std::string& name) {
   std::string target = fmt::format("{}/{}.{}", quarantine_, name, wall_ms());
-  while (facts_of_file(target)) target += "+";
+  while (facts_of_file(target))
+    target += "+";
   if (auto moved = files_.rename(folder + "/" + name, target); !moved) return moved;
   if (auto synced = files_.sync_folder(quarantine_); !synced) return synced;
   return files_.sync_folder(folder);

@@ -1,8 +1,9 @@
 #pragma once
-// The model store: model files by content, manifests by name (docs/store-format.md has the format and what a crash leaves).
+// The model store: model files by content, manifests by name (docs/store-format.md has the format and what a crash
+// leaves).
 //
-// Thread: every function may be called from any thread and blocks for disk; call them on a BlockingPool. Looking up, publishing
-// and removing exclude one another; the bytes of imports and verifications flow outside of that lock.
+// Thread: every function may be called from any thread and blocks for disk; call them on a BlockingPool. Looking up,
+// publishing and removing exclude one another; the bytes of imports and verifications flow outside of that lock.
 // Cancel: an import by destroying its session, a verification by its progress function.
 #include <functional>
 #include <map>
@@ -25,17 +26,18 @@
 
 namespace hearth::artifact {
 
-// Receives artifact_imported, artifact_removed, artifact_verified, artifact_quarantined, artifact_refused (a manifest of a newer
-// version). Called on the thread that did it, after the store's lock was let go; `id` is left for the log to give.
+// Receives artifact_imported, artifact_removed, artifact_verified, artifact_quarantined, artifact_refused (a manifest
+// of a newer version). Called on the thread that did it, after the store's lock was let go; `id` is left for the log to
+// give.
 using EventSink = std::function<void(const domain::Event&)>;
 
 class Store {
  public:
-  // Opens or makes the store in `folder`; clears leftovers of a crash and sets damage aside. `clock` and `files` must outlive it.
-  // Errors: in_use (another server has it open), permission and others when the folder cannot be written, unsupported (a newer
-  // layout), each with its mend.
-  [[nodiscard]] static base::Result<std::unique_ptr<Store>> open(std::string folder, const base::Clock& clock, EventSink on_event,
-                                                                 StoreFiles& files);
+  // Opens or makes the store in `folder`; clears leftovers of a crash and sets damage aside. `clock` and `files` must
+  // outlive it. Errors: in_use (another server has it open), permission and others when the folder cannot be written,
+  // unsupported (a newer layout), each with its mend.
+  [[nodiscard]] static base::Result<std::unique_ptr<Store>> open(std::string folder, const base::Clock& clock,
+                                                                 EventSink on_event, StoreFiles& files);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
@@ -46,8 +48,8 @@ class Store {
 
   // Every model that can be served, by id.
   [[nodiscard]] std::vector<StoredModel> list();
-  // Errors: model_not_found; unsupported (stored by a newer hearth); corrupt (its file is gone or has another size; it has just
-  // been set aside).
+  // Errors: model_not_found; unsupported (stored by a newer hearth); corrupt (its file is gone or has another size; it
+  // has just been set aside).
   [[nodiscard]] base::Result<StoredModel> find(const domain::ModelId& id);
 
   // Takes the name away, and the file when no other name stands for it. Errors: as find() (except corrupt); io.
@@ -93,13 +95,14 @@ class Store {
   base::Result<Manifest> entry(const domain::ModelId& id) const;
   base::Result<StoredModel> look(const Manifest& manifest, Events& events);
   base::Result<Imported> enter(const Delivery& delivery, Events& events);
-  // Makes `manifest` what its name stands for, on disk and in models_. On an error before the rename nothing has changed; when
-  // only the folder's sync failed, the new manifest is in both.
+  // Makes `manifest` what its name stands for, on disk and in models_. On an error before the rename nothing has
+  // changed; when only the folder's sync failed, the new manifest is in both.
   base::Status put_manifest(const Manifest& manifest);
   bool referenced(const Digest& digest) const;
   void drop_blob_if_unused(const Digest& digest);
   void set_aside_blob(const Digest& digest, const std::string& why, Events& events);
-  void set_aside_manifest(const std::string& file_name, std::optional<domain::ModelId> id, const std::string& why, Events& events);
+  void set_aside_manifest(const std::string& file_name, std::optional<domain::ModelId> id, const std::string& why,
+                          Events& events);
   base::Status move_to_quarantine(const std::string& folder, const std::string& name);
   base::Result<StoredModel> confirm(const domain::ModelId& id, const FileHash& hash, Events& events);
 

@@ -1,5 +1,5 @@
-// Killing the process, and failing the disk, at every single operation of every change. Afterwards the store is the old or the
-// new whole, opens without help, and holds nothing that nobody names.
+// Killing the process, and failing the disk, at every single operation of every change. Afterwards the store is the old
+// or the new whole, opens without help, and holds nothing that nobody names.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -32,8 +32,14 @@ class StoreCrash : public StoreFixture {
   static std::vector<Change> changes() {
     return {
         {"import", [](Store& store) { return as_status(import(store, "m", GgufSample::model("new"))); }, {}, {"new"}},
-        {"replace", [](Store& store) { return as_status(import(store, "m", GgufSample::model("new"))); }, {"old"}, {"new"}},
-        {"import again", [](Store& store) { return as_status(import(store, "m", GgufSample::model("old"))); }, {"old"}, {"old"}},
+        {"replace",
+         [](Store& store) { return as_status(import(store, "m", GgufSample::model("new"))); },
+         {"old"},
+         {"new"}},
+        {"import again",
+         [](Store& store) { return as_status(import(store, "m", GgufSample::model("old"))); },
+         {"old"},
+         {"old"}},
         {"remove", [](Store& store) { return store.remove(id("m")); }, {"old"}, {}},
         {"verify", [](Store& store) { return as_status(store.verify(id("m"), {})); }, {"old"}, {"old"}},
     };
@@ -45,7 +51,8 @@ class StoreCrash : public StoreFixture {
     files_.arm({});
     auto store = open();
     ASSERT_TRUE(import(*store, "bystander", GgufSample::model("bystander")));
-    for (const auto& name : change.before) ASSERT_TRUE(import(*store, "m", GgufSample::model(name)));
+    for (const auto& name : change.before)
+      ASSERT_TRUE(import(*store, "m", GgufSample::model(name)));
   }
 
   // What "m" is: its general.name, or nothing.

@@ -81,7 +81,8 @@ Status StoreFiles::sync_folder(const std::string& path) {
 
 Result<base::Bytes> StoreFiles::free_bytes(const std::string& path) {
   struct statvfs info {};
-  if (::statvfs(path.c_str(), &info) != 0) return base::fail_errno(fmt::format("asking for the free space of {}", path), errno);
+  if (::statvfs(path.c_str(), &info) != 0)
+    return base::fail_errno(fmt::format("asking for the free space of {}", path), errno);
   return static_cast<base::Bytes>(info.f_bavail) * info.f_frsize;
 }
 

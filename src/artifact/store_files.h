@@ -1,6 +1,6 @@
 #pragma once
-// The system calls by which the store changes the disk, one virtual function each, so that tests can make each of them fail or
-// be the last one before a crash. Stateless and thread-safe. Errors are errno's, with the path in the sentence.
+// The system calls by which the store changes the disk, one virtual function each, so that tests can make each of them
+// fail or be the last one before a crash. Stateless and thread-safe. Errors are errno's, with the path in the sentence.
 #include <cstddef>
 #include <span>
 #include <string>

@@ -41,7 +41,8 @@ std::int64_t layout_in(const std::string& text) {
 std::string holder_of(const std::string& lock_path) {
   const auto text = read_file(lock_path, 32);
   int pid = 0;
-  if (text && std::from_chars(text->data(), text->data() + text->size(), pid).ec == std::errc()) return fmt::format(" (process {})", pid);
+  if (text && std::from_chars(text->data(), text->data() + text->size(), pid).ec == std::errc())
+    return fmt::format(" (process {})", pid);
   return "";
 }
 
@@ -62,8 +63,10 @@ Status Store::prepare() {
 }
 
 base::Error Store::unusable(base::Error error) const {
-  error.message = fmt::format("the model store {} cannot be written ({}); give the user that runs hearth write access to it or choose another folder with --data-dir",
-                              folder_, error.message);
+  error.message = fmt::format(
+      "the model store {} cannot be written ({}); give the user that runs hearth write access to it or choose another "
+      "folder with --data-dir",
+      folder_, error.message);
   return error;
 }
 
@@ -72,21 +75,26 @@ Status Store::take_lock() {
   lock_ = base::Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock_) return std::unexpected(unusable(base::error_from_errno(fmt::format("opening {}", path), errno)));
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return std::unexpected(unusable(base::error_from_errno(fmt::format("locking {}", path), errno)));
-    return fail(ErrorCode::in_use, fmt::format("the model store {} is open in another hearth{}; stop that one or choose another folder with --data-dir",
-                                               folder_, holder_of(path)));
+    if (errno != EWOULDBLOCK)
+      return std::unexpected(unusable(base::error_from_errno(fmt::format("locking {}", path), errno)));
+    return fail(
+        ErrorCode::in_use,
+        fmt::format(
+            "the model store {} is open in another hearth{}; stop that one or choose another folder with --data-dir",
+            folder_, holder_of(path)));
   }
   return {};
 }
 
 Result<bool> Store::layout_is_written() {
   const auto text = read_file(folder_ + "/store.json", 4096);
-  if (!text && text.error().code != ErrorCode::not_found && text.error().code != ErrorCode::too_large) return std::unexpected(text.error());
+  if (!text && text.error().code != ErrorCode::not_found && text.error().code != ErrorCode::too_large)
+    return std::unexpected(text.error());
   const std::int64_t layout = text ? layout_in(*text) : kLayout;
   if (layout > kLayout) {
-    return fail(ErrorCode::unsupported,
-                fmt::format("the model store {} has format {} and this hearth knows up to {}; upgrade hearth or choose another folder with --data-dir",
-                            folder_, layout, kLayout));
+    return fail(ErrorCode::unsupported, fmt::format("the model store {} has format {} and this hearth knows up to {}; "
+                                                    "upgrade hearth or choose another folder with --data-dir",
+                                                    folder_, layout, kLayout));
   }
   // The process id serves only the sentence of a second server, which can do without it.
   const std::string pid = fmt::format("{}\n", ::getpid());
@@ -142,13 +150,15 @@ void Store::load_manifest(const std::string& name, Events& events) {
     models_.insert_or_assign(manifest->id, std::move(*manifest));
   } else if (manifest.error().code == ErrorCode::unsupported) {
     newer_[name] = manifest.error().message;
-    events.push_back(event("artifact_refused", std::nullopt, std::nullopt, fmt::format("{}: {}", name, manifest.error().message)));
+    events.push_back(
+        event("artifact_refused", std::nullopt, std::nullopt, fmt::format("{}: {}", name, manifest.error().message)));
   } else {
     set_aside_manifest(name, std::nullopt, manifest.error().message, events);
   }
 }
 
-// A manifest that was set aside, or cannot be read, may be the one that names a blob: then none is taken for a leftover.
+// A manifest that was set aside, or cannot be read, may be the one that names a blob: then none is taken for a
+// leftover.
 Status Store::sweep_blobs() {
   const auto aside = names_in(quarantine_);
   if (!aside) return std::unexpected(aside.error());
@@ -157,7 +167,8 @@ Status Store::sweep_blobs() {
   const auto names = names_in(blobs_);
   if (!names) return std::unexpected(names.error());
   for (const auto& name : *names) {
-    const auto digest = name.starts_with(kBlobPrefix) ? Digest::parse(std::string_view(name).substr(kBlobPrefix.size())) : std::nullopt;
+    const auto digest =
+        name.starts_with(kBlobPrefix) ? Digest::parse(std::string_view(name).substr(kBlobPrefix.size())) : std::nullopt;
     if (!digest || referenced(*digest)) continue;
     if (auto removed = files_.remove(blobs_ + "/" + name); !removed) return removed;
   }

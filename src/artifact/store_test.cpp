@@ -136,7 +136,8 @@ TEST_F(StoreTest, RefusesIncompleteAndDamagedFiles) {
   const auto truncated = import(*store, "m", whole.substr(0, whole.size() - 10));
   EXPECT_EQ(truncated.error().code, ErrorCode::bad_request);
   EXPECT_THAT(truncated.error().message, HasSubstr("10 of"));
-  EXPECT_THAT(import(*store, "m", GgufSample().text("general.architecture", "llama").bytes()).error().message, HasSubstr("no weights"));
+  EXPECT_THAT(import(*store, "m", GgufSample().text("general.architecture", "llama").bytes()).error().message,
+              HasSubstr("no weights"));
   EXPECT_EQ(import(*store, "m", "").error().code, ErrorCode::bad_request);
   EXPECT_THAT(store->list(), IsEmpty());
   EXPECT_THAT(names("incoming"), IsEmpty());
