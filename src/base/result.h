@@ -43,6 +43,11 @@ enum class ErrorCode {
 std::string_view name_of(ErrorCode code);
 
 struct Error {
+  Error() = default;
+  // Not an aggregate: GCC 12 copies aggregates made inside a co_return bit by bit.
+  Error(ErrorCode with_code, std::string with_message, std::optional<std::chrono::milliseconds> with_retry_after = std::nullopt)
+      : code(with_code), message(std::move(with_message)), retry_after(with_retry_after) {}
+
   ErrorCode code = ErrorCode::internal;
   // One sentence without a final full stop: the thing, the reason, and where there is one the mend.
   std::string message;

@@ -16,7 +16,7 @@ std::string Journal::header_timing(const domain::RequestObservation& so_far) {
 
 void Journal::record(domain::RequestObservation observation) {
   domain::RequestRecord record = timeline::assemble(observation);
-  record.cause = policy::find_cause(observation, record.stages, events_.all());
+  policy::add_cause(record, observation, events_.all());
   requests_.add(std::move(record));
 }
 

@@ -17,7 +17,8 @@ constexpr std::string_view kBase = "/hearth/v1";
 
 // A handler of this API says what it answers; telling an error is the same everywhere.
 struct Answer {
-  unsigned status = 200;
+  Answer(unsigned with_status, Json with_json) : status(with_status), json(std::move(with_json)) {}
+  unsigned status;
   Json json;
 };
 using Work = rt::Task<base::Result<Answer>> (*)(Exchange&, NativePorts);

@@ -25,11 +25,11 @@ class EngineLease {
   virtual ~EngineLease() = default;
   // The Unix socket on which the engine listens.
   [[nodiscard]] virtual const std::string& socket_path() const = 0;
-  // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken, the
-  // layers as they were before.
+  // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken.
   virtual void describe(domain::RequestObservation& observation) const = 0;
-  // What the kernel counted for the engine since the lease began.
-  [[nodiscard]] virtual std::optional<domain::ProcessDelta> used() const = 0;
+  // At the end of the request: fills in the layers as they were before it, what the kernel counted for the engine
+  // meanwhile, and the state of the host. `answered`: the engine's answer was whole.
+  virtual void conclude(domain::RequestObservation& observation, bool answered) = 0;
   // The engine went away under the request: why, with its last words. Waits a moment for the process to be reaped.
   [[nodiscard]] virtual rt::Task<base::Error> why_gone() = 0;
 };

@@ -205,7 +205,7 @@ void Relay::finish(Call& call) {
   if (call.watch) {
     if (auto timings = call.watch->timings()) call.seen.timings = timings;
   }
-  if (call.lease) call.seen.process = call.lease->used();
+  if (call.lease) call.lease->conclude(call.seen, call.answered);
   if (!call.answered && !call.seen.error) call.seen.error = "the server stopped before the answer was complete";
   if (call.seen.status == 0) call.seen.status = kServerStopped;
   if (call.seen.error) spdlog::info("request {} ended with {}: {}", call.seen.id, call.seen.status, *call.seen.error);

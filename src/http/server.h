@@ -22,6 +22,8 @@ class Server {
   // The bound port (of use after port 0). REQUIRES: started.
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] rt::Task<void> stop(base::Duration grace);
+  // Ends a stop() that is under way: cancels what still runs.
+  void cut() { tasks_.cancel_all(); }
 
  private:
   [[nodiscard]] rt::Task<void> accept();

@@ -73,7 +73,7 @@ struct ScriptedLease final : EngineLease {
   explicit ScriptedLease(std::string at) : path(std::move(at)) {}
   [[nodiscard]] const std::string& socket_path() const override { return path; }
   void describe(domain::RequestObservation&) const override {}
-  [[nodiscard]] std::optional<domain::ProcessDelta> used() const override { return std::nullopt; }
+  void conclude(domain::RequestObservation& seen, bool answered) override { seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0}; }
   [[nodiscard]] rt::Task<base::Error> why_gone() override {
     co_return base::Error{base::ErrorCode::engine_failed, "the engine was killed by signal 9: last words"};
   }
@@ -190,6 +190,7 @@ TEST_F(ServerTest, ForwardsAStreamWithoutTheProgressEvents) {
   ASSERT_EQ(journal.seen.size(), 1U);
   EXPECT_EQ(journal.seen[0].status, 200);
   EXPECT_TRUE(journal.seen[0].prefill_began && journal.seen[0].first_token && journal.seen[0].timings);
+  EXPECT_EQ(journal.seen[0].process->bytes_read, 1U) << "the lease hears that the answer was whole";
 }
 
 TEST_F(ServerTest, PutsAWholeAnswerTogether) {
@@ -227,6 +228,7 @@ TEST_F(ServerTest, AnEngineThatDiesInAStreamEndsItWithAnErrorEvent) {
   EXPECT_THAT(answer, HasSubstr("data: {\"error\":{\"message\":\"the engine was killed"));
   EXPECT_TRUE(answer.ends_with("0\r\n\r\n"));
   EXPECT_THAT(answer, Not(HasSubstr("[DONE]")));
+  EXPECT_EQ(journal.seen.at(0).process->bytes_read, 2U) << "the lease hears that the answer was not whole";
 }
 
 TEST_F(ServerTest, AFailureToAcquireKeepsItsStatusAndRetryHint) {

@@ -5,6 +5,7 @@
 // resumed only when the work is over, so that what it borrowed stays valid. stop() waits for what is running and queued.
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -19,9 +20,11 @@ class BlockingPool {
 
   template <typename F>
   [[nodiscard]] Task<std::invoke_result_t<F>> run(F work) {
-    co_return co_await asio::co_spawn(
-        pool_, [](F inner) -> Task<std::invoke_result_t<F>> { co_return inner(); }(std::move(work)),
-        asio::use_awaitable);
+    // In an optional, because co_spawn makes an empty result when the work throws.
+    using Value = std::optional<std::invoke_result_t<F>>;
+    Value value = co_await asio::co_spawn(
+        pool_, [](F inner) -> Task<Value> { co_return inner(); }(std::move(work)), asio::use_awaitable);
+    co_return std::move(*value);
   }
 
   void stop() { pool_.join(); }

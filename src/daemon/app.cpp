@@ -1,0 +1,145 @@
+#include "daemon/app.h"
+
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/detached.hpp>
+#include <csignal>
+
+#include "daemon/run_folder.h"
+#include "engine/llama_starter.h"
+#include "engine/reaper.h"
+
+namespace hearth::daemon {
+namespace {
+
+// llama-server's own choice when it is not told (build 11669).
+constexpr unsigned kDefaultSlots = 4;
+
+void log_crash(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    spdlog::error("a task ended by a fault of ours: {}", error.what());
+  }
+}
+
+engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model, const config::ModelConfig& config) {
+  return {.command = engine.command,
+          .model_file = model.path,
+          .alias = model.manifest.id.text(),
+          .context = config.context,
+          .slots = config.slots,
+          .flags = config.flags};
+}
+
+}  // namespace
+
+App::App(config::Config config) : config_(std::move(config)) {}
+App::~App() = default;
+
+base::Result<std::unique_ptr<App>> App::make(config::Config config) {
+  std::unique_ptr<App> app(new App(std::move(config)));
+  if (auto opened = app->open(); !opened) return base::pass(opened);
+  return app;
+}
+
+base::Status App::open() {
+  const auto& settings = config_.server();
+  server_ = std::make_unique<http::Server>(
+      io_.get_executor(), router_, http::Limits{.body = settings.max_body},
+      http::AccessRules{.api_key = settings.api_key.value_or(""), .loopback_only = settings.listen.is_loopback()}, clock_,
+      [this] { return journal_.new_id(); });
+  // Bound before anything is touched on disk: a second server on the same port must change nothing.
+  if (auto started = server_->start(settings.listen.host, settings.listen.port); !started) return started;
+  auto store = artifact::Store::open(settings.data_dir / "artifacts", clock_, [this](const domain::Event& event) { journal_.post_event(event); }, store_files_);
+  if (!store) return base::pass(store);
+  store_ = std::move(*store);
+  auto folder = make_run_folder(files_, settings.data_dir);
+  if (!folder) return base::pass(folder);
+  run_folder_ = std::move(*folder);
+  reap();
+
+  keeper_ = std::make_unique<keeper::Keeper>(keeper::KeeperParts{
+      io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
+      [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
+      [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
+  gate_ = std::make_unique<KeeperGate>(*keeper_);
+  shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
+  probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
+  relay_ = std::make_unique<http::Relay>(*gate_, journal_, clock_);
+  http::add_openai_routes(router_, *relay_, *shelf_);
+  http::add_native_routes(router_, {*shelf_, journal_, *probe_});
+  return {};
+}
+
+// The store's lock makes this the only server on the data directory, so what is found here belongs to a dead one.
+void App::reap() {
+  const auto reaped = engine::reap_leftovers(files_, processes_, run_folder_);
+  if (!reaped) {
+    spdlog::warn("looking for engines that a killed server left: {}", reaped.error().message);
+    return;
+  }
+  for (const auto& one : *reaped) spdlog::info("{}", one.why);
+}
+
+rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel model) {
+  const auto engine = co_await engine_.find();
+  if (!engine) co_return std::unexpected(engine.error());
+  const domain::ModelId id = model.manifest.id;
+  const config::ModelConfig config = config_.effective_for(id);
+  engine::LlamaStarter::Parts starter{io_.get_executor(), processes_, stats_, files_, run_folder_, engine::own_environment(), {}};
+  engine::Supervisor::Parts parts{io_.get_executor(),
+                                  std::make_unique<engine::LlamaStarter>(launch_spec(*engine, model, config), std::move(starter)),
+                                  clock_,
+                                  pace_,
+                                  [this](const domain::Event& event) { journal_.add_event(event); },
+                                  log_crash};
+  engine::SupervisorLimits limits;
+  limits.stall = config_.engine().start_stall;
+  limits.hard_cap = config_.engine().start_limit;
+  keeper::Service service;
+  service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
+  service.slots = config.slots.value_or(kDefaultSlots);
+  co_return service;
+}
+
+void App::describe_configured(domain::ModelView& view) const {
+  const auto config = config_.effective_for(view.id);
+  view.service_class = config.service_class.value_or(domain::ServiceClass::interactive);
+  view.pinned = config.pinned.value_or(false);
+}
+
+std::string App::address() const {
+  config::ListenAddress bound = config_.server().listen;
+  bound.port = server_->port();
+  return "http://" + bound.text();
+}
+
+int App::run() {
+  int status = 0;
+  rt::asio::co_spawn(io_, stop_on_signal(), [&status](std::exception_ptr failure) {
+    if (!failure) return;
+    log_crash(failure);
+    status = 1;
+  });
+  io_.run();
+  return status;
+}
+
+rt::Task<void> App::stop_on_signal() {
+  rt::asio::signal_set signals(io_, SIGTERM, SIGINT);
+  const auto [error, number] = co_await signals.async_wait(rt::kTuple);
+  spdlog::info("stopping (signal {}); streams may finish, a second signal cuts them", number);
+  rt::asio::co_spawn(io_, signals.async_wait(rt::asio::use_awaitable), [this](std::exception_ptr failure, int) {
+    if (!failure) server_->cut();
+  });
+  co_await stop();
+}
+
+rt::Task<void> App::stop() {
+  co_await server_->stop(config_.server().stop_grace);
+  co_await keeper_->stop();
+}
+
+}  // namespace hearth::daemon

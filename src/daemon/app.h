@@ -1,0 +1,61 @@
+#pragma once
+// The server: every part made in order, joined, run, and taken down in reverse.
+//
+// Thread: made and run on the main thread, which is the I/O thread; engines are spawned from it.
+#include <memory>
+
+#include "daemon/adapters.h"
+#include "daemon/journal.h"
+#include "engine/supervisor.h"
+#include "http/openai_api.h"
+#include "http/native_api.h"
+#include "http/server.h"
+#include "sys/files.h"
+#include "sys/processes.h"
+
+namespace hearth::daemon {
+
+class App {
+ public:
+  // Binds, opens the store, clears away what a killed server left. Errors: one sentence each, with the mend.
+  [[nodiscard]] static base::Result<std::unique_ptr<App>> make(config::Config config);
+  ~App();
+
+  [[nodiscard]] std::string address() const;
+  // Serves until SIGTERM or SIGINT, then stops gracefully; a second signal cuts short what still runs. The exit status.
+  int run();
+
+ private:
+  explicit App(config::Config config);
+  base::Status open();
+  [[nodiscard]] rt::Task<base::Result<keeper::Service>> serve_model(artifact::StoredModel model);
+  [[nodiscard]] rt::Task<void> stop_on_signal();
+  [[nodiscard]] rt::Task<void> stop();
+  void describe_configured(domain::ModelView& view) const;
+  void reap();
+
+  const config::Config config_;
+  base::SystemClock clock_;
+  rt::asio::io_context io_{1};
+  rt::BlockingPool pool_{2};
+  sys::LinuxFiles files_;
+  sys::LinuxProcesses processes_;
+  sys::LinuxProcStats stats_;
+  sys::LinuxPages pages_;
+  sys::LinuxMemory memory_;
+  artifact::StoreFiles store_files_;
+  engine::RealPace pace_;
+  std::string run_folder_;
+  Journal journal_{io_.get_executor(), clock_};
+  EngineFinder engine_{config_, pool_};
+  std::unique_ptr<artifact::Store> store_;
+  std::unique_ptr<keeper::Keeper> keeper_;
+  std::unique_ptr<KeeperGate> gate_;
+  std::unique_ptr<StoreShelf> shelf_;
+  std::unique_ptr<HostProbe> probe_;
+  std::unique_ptr<http::Relay> relay_;
+  http::Router router_;
+  std::unique_ptr<http::Server> server_;
+};
+
+}  // namespace hearth::daemon

@@ -1,0 +1,32 @@
+#pragma once
+// The state of the host that is noted with every request: clocks, load, pressure, swapping. Thread: the I/O thread.
+#include <optional>
+
+#include "base/clock.h"
+#include "domain/request.h"
+#include "sys/memory.h"
+
+namespace hearth::keeper {
+
+class HostSampler {
+ public:
+  HostSampler(const sys::Memory& memory, const base::Clock& clock) : memory_(memory), clock_(clock) {}
+
+  struct Sample {
+    domain::HostReading reading;              // swap_in_bytes is empty
+    std::optional<base::Bytes> swapped_in;    // since boot
+  };
+  // Clocks, load and pressure are at most kFresh old; requests that come together share one reading.
+  [[nodiscard]] Sample sample();
+  // The reading of `begun`, with what was swapped in since.
+  [[nodiscard]] domain::HostReading since(const Sample& begun) const;
+
+ private:
+  static constexpr std::chrono::milliseconds kFresh{500};
+  const sys::Memory& memory_;
+  const base::Clock& clock_;
+  std::optional<base::Mono> read_at_;
+  domain::HostReading reading_;
+};
+
+}  // namespace hearth::keeper

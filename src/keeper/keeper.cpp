@@ -1,0 +1,163 @@
+#include "keeper/keeper.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "artifact/layers.h"
+#include "base/scope_exit.h"
+
+namespace hearth::keeper {
+
+using base::ErrorCode;
+using domain::Layer;
+using domain::ModelState;
+using domain::Warmth;
+
+namespace {
+
+// For how long a walk through the page cache stays good.
+constexpr std::chrono::seconds kReadingsFresh{1};
+
+bool has_process(ModelState state) { return state == ModelState::ready || state == ModelState::busy; }
+
+}  // namespace
+
+Keeper::Keeper(KeeperParts parts)
+    : parts_(std::move(parts)), host_(parts_.memory, parts_.clock), tasks_(parts_.executor, parts_.on_crash) {}
+
+Keeper::~Keeper() = default;
+
+rt::Task<base::Result<artifact::StoredModel>> Keeper::stored(domain::ModelId id) {
+  co_return co_await parts_.pool.run([&] { return parts_.store.find(id); });
+}
+
+rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::ModelId id) {
+  if (const auto known = residents_.find(id); known != residents_.end()) co_return known->second;
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  auto service = co_await parts_.serve(std::move(*model));
+  if (!service) co_return base::pass(service);
+  // Somebody may have come first while we waited; theirs stays.
+  const auto [place, fresh] = residents_.try_emplace(id);
+  if (fresh) place->second = std::make_shared<Resident>(std::move(service->supervisor), service->slots);
+  co_return place->second;
+}
+
+rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId id) {
+  const auto waiting = waiting_since_.insert(parts_.clock.now());
+  const base::ScopeExit no_longer([&] { waiting_since_.erase(waiting); });
+  auto resident = co_await resident_for(id);
+  if (!resident) co_return base::pass(resident);
+  auto before = readings_now(id, **resident);
+  auto ready = co_await (*resident)->supervisor().ensure_ready();
+  if (!ready) co_return base::pass(ready);
+  const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
+  if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
+  co_return std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings);
+}
+
+// The layers as they are now. What is not fresh is measured beside the request, never in its way; the pointer is filled
+// in by the time the request ends, or stays unknown.
+std::shared_ptr<const domain::LayerReadings> Keeper::readings_now(const domain::ModelId& id, Resident& resident) {
+  auto readings = std::make_shared<domain::LayerReadings>();
+  const bool fresh = resident.readings && parts_.clock.now() - resident.readings->at < kReadingsFresh;
+  if (fresh) *readings = resident.readings->layers;
+  at(*readings, Layer::process).warmth = has_process(resident.state()) ? Warmth::warm : Warmth::cold;
+  if (!fresh) tasks_.spawn(note_readings(id, readings));
+  return readings;
+}
+
+rt::Task<void> Keeper::note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into) {
+  const auto process = at(*into, Layer::process);
+  auto model = co_await stored(id);
+  if (!model) co_return;  // removed meanwhile: the request's own error says so
+  *into = co_await measure(std::move(*model));
+  at(*into, Layer::process) = process;
+  if (const auto resident = residents_.find(id); resident != residents_.end()) {
+    resident->second->readings = Resident::Readings{parts_.clock.now(), *into};
+  }
+}
+
+rt::Task<domain::LayerReadings> Keeper::measure(artifact::StoredModel model) {
+  domain::LayerReadings readings;
+  at(readings, Layer::artifact) = artifact::reading_of(model).layer;
+  const auto pages = co_await parts_.pool.run([&] { return parts_.pages.residency(model.path); });
+  if (pages) at(readings, Layer::pages) = domain::reading_of(pages->resident, pages->total);
+  const auto resident = residents_.find(model.manifest.id);
+  const bool running = resident != residents_.end() && has_process(resident->second->state());
+  at(readings, Layer::process).warmth = running ? Warmth::warm : Warmth::cold;
+  // Without a process nothing of the weights is in memory; with one, only the tier library can tell how much is.
+  if (!running) at(readings, Layer::weights) = domain::reading_of(0, model.manifest.bytes);
+  co_return readings;
+}
+
+rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
+  const artifact::Manifest& manifest = model.manifest;
+  domain::ModelView view{.id = manifest.id,
+                         .engine = "llama-server",
+                         .layers = {},
+                         .artifact_verified = model.verified,
+                         .ready_basis = "not started since the server came up",
+                         .architecture = manifest.gguf.architecture,
+                         .quantisation = manifest.gguf.quantisation,
+                         .parameters = manifest.gguf.parameters,
+                         .context_length = manifest.gguf.context_length};
+  view.layers = co_await measure(model);
+  parts_.configured(view);
+  const auto resident = residents_.find(view.id);
+  if (resident == residents_.end()) co_return view;
+  resident->second->describe(view);
+  if (const auto start = resident->second->supervisor().last_start(); !view.ready_in_ms && start && start->ready) {
+    view.ready_in_ms = base::to_ms(*start->ready - start->spawned);
+    view.ready_basis = "its last start";
+  }
+  if (view.pid) {
+    const auto memory = co_await parts_.pool.run([&] { return parts_.stats.memory(*view.pid); });
+    if (memory) view.memory_measured = memory->proportional;
+  }
+  co_return view;
+}
+
+rt::Task<base::Result<std::vector<domain::ModelView>>> Keeper::list() {
+  const auto models = co_await parts_.pool.run([this] { return parts_.store.list(); });
+  std::vector<domain::ModelView> views;
+  for (const auto& model : models) views.push_back(co_await view_of(model));
+  co_return views;
+}
+
+rt::Task<base::Result<domain::ModelView>> Keeper::find(domain::ModelId id) {
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  co_return co_await view_of(std::move(*model));
+}
+
+rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
+  if (const auto known = residents_.find(id); known != residents_.end()) {
+    const std::shared_ptr<Resident> resident = known->second;
+    const ModelState state = resident->state();
+    if (resident->in_flight() > 0 || state == ModelState::starting) {
+      co_return base::fail(ErrorCode::in_use, fmt::format("model {} is {}; wait until its requests are done", id.text(), name_of(state)));
+    }
+    if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
+    residents_.erase(id);
+  }
+  co_return co_await parts_.pool.run([&] { return parts_.store.remove(id); });
+}
+
+std::optional<base::Duration> Keeper::oldest_wait() const {
+  if (waiting_since_.empty()) return std::nullopt;
+  return parts_.clock.now() - *waiting_since_.begin();
+}
+
+rt::Task<void> Keeper::stop_one(std::shared_ptr<Resident> resident) {
+  if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) spdlog::error("{}", stopped.error().message);
+}
+
+rt::Task<void> Keeper::stop() {
+  rt::TaskGroup stopping(parts_.executor, parts_.on_crash);
+  for (auto& [id, resident] : residents_) stopping.spawn(stop_one(resident));
+  co_await stopping.join(std::chrono::seconds(30));
+  if (!co_await tasks_.join(std::chrono::seconds(5))) spdlog::warn("measuring layers did not end in time");
+}
+
+}  // namespace hearth::keeper

@@ -1,0 +1,82 @@
+#pragma once
+// The one owner of what is known of every model while the server runs: its engine, who uses it, what was measured of it.
+//
+// Thread: the I/O thread. Blocking work (store, page cache) runs on the pool. Must outlive its leases; stop() before it
+// goes.
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "artifact/store.h"
+#include "base/clock.h"
+#include "domain/model.h"
+#include "keeper/lease.h"
+#include "keeper/resident.h"
+#include "rt/blocking_pool.h"
+#include "rt/task_group.h"
+#include "sys/pages.h"
+
+namespace hearth::keeper {
+
+// How one model is to be served, as the composition root decides it.
+struct Service {
+  std::unique_ptr<engine::Supervisor> supervisor;
+  unsigned slots = 1;
+};
+
+// What the keeper works with; all of it outlives the keeper.
+struct KeeperParts {
+  rt::asio::any_io_executor executor;
+  rt::BlockingPool& pool;
+  artifact::Store& store;
+  const sys::ProcStats& stats;
+  const sys::Pages& pages;
+  const sys::Memory& memory;
+  const base::Clock& clock;
+  // Makes the supervisor of a model that is asked for the first time. Errors: no engine is installed.
+  std::function<rt::Task<base::Result<Service>>(artifact::StoredModel)> serve;
+  // What the configuration says of a model, into its view.
+  std::function<void(domain::ModelView&)> configured;
+  rt::TaskGroup::CrashHandler on_crash;
+};
+
+class Keeper {
+ public:
+  explicit Keeper(KeeperParts parts);
+  ~Keeper();
+
+  // Waits until an engine with this model can take a request. Cancel: the caller leaves, a start under way goes on.
+  // Errors: model_not_found, corrupt (its file), not_found (no engine), engine_failed and cancelled as
+  // Supervisor::ensure_ready.
+  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<Lease>>> acquire(domain::ModelId id);
+
+  [[nodiscard]] rt::Task<base::Result<std::vector<domain::ModelView>>> list();
+  // Errors: model_not_found, corrupt.
+  [[nodiscard]] rt::Task<base::Result<domain::ModelView>> find(domain::ModelId id);
+  // Stops an idle engine and removes the model. Errors: model_not_found; in_use while a request is running or a start is
+  // under way; timeout when the engine would not die.
+  [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId id);
+
+  // The longest that a request which still waits for an engine has waited.
+  [[nodiscard]] std::optional<base::Duration> oldest_wait() const;
+  // Stops every engine, for good. Leases that are left lose theirs.
+  [[nodiscard]] rt::Task<void> stop();
+
+ private:
+  [[nodiscard]] rt::Task<base::Result<std::shared_ptr<Resident>>> resident_for(domain::ModelId id);
+  [[nodiscard]] rt::Task<base::Result<artifact::StoredModel>> stored(domain::ModelId id);
+  [[nodiscard]] rt::Task<domain::ModelView> view_of(artifact::StoredModel model);
+  [[nodiscard]] rt::Task<domain::LayerReadings> measure(artifact::StoredModel model);
+  [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id, Resident& resident);
+  [[nodiscard]] rt::Task<void> stop_one(std::shared_ptr<Resident> resident);
+  [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);
+
+  KeeperParts parts_;
+  HostSampler host_;
+  std::map<domain::ModelId, std::shared_ptr<Resident>> residents_;
+  std::multiset<base::Mono> waiting_since_;
+  rt::TaskGroup tasks_;
+};
+
+}  // namespace hearth::keeper

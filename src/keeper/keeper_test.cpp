@@ -1,0 +1,245 @@
+// The keeper over a real store, with engines that are ready, or not, when the test says so.
+#include "keeper/keeper.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+#include "artifact/store_fixture.h"
+#include "sys/fake_machine.h"
+#include "tests/support/manual_clock.h"
+
+namespace hearth::keeper {
+namespace {
+
+using base::ErrorCode;
+using domain::Layer;
+using domain::ModelState;
+using domain::Warmth;
+using testing::SizeIs;
+
+// An engine that is ready once its switch is on, and ends when it is told to.
+struct Switches {
+  bool ready = true;
+  int starts = 0;
+};
+
+class SwitchedProcess final : public engine::EngineProcess {
+ public:
+  SwitchedProcess(const rt::asio::any_io_executor& executor, const Switches& switches) : switches_(switches), changed_(executor) {}
+  rt::Task<void> run() override {
+    while (!ended_) (void)co_await changed_.wait_until(base::Mono::max());
+  }
+  rt::Task<engine::Health> health() override { co_return switches_.ready ? engine::Health::ready : engine::Health::loading; }
+  [[nodiscard]] sys::ProcReading reading() const override { return {}; }
+  [[nodiscard]] std::uint64_t output_bytes() const override { return ++said_; }  // it moves: no stall
+  [[nodiscard]] std::vector<std::string> last_lines() const override { return {}; }
+  [[nodiscard]] std::string how_it_ended() const override { return "exited with status 0"; }
+  rt::Task<bool> stop() override {
+    ended_ = true;
+    changed_.notify_all();
+    co_return true;
+  }
+  [[nodiscard]] int pid() const override { return 4711; }
+  [[nodiscard]] const std::string& socket_path() const override { return socket_; }
+
+ private:
+  const Switches& switches_;
+  rt::Notice changed_;
+  bool ended_ = false;
+  mutable std::uint64_t said_ = 0;
+  std::string socket_ = "/run/e.sock";
+};
+
+class SwitchedStarter final : public engine::Starter {
+ public:
+  SwitchedStarter(rt::asio::any_io_executor executor, Switches& switches) : executor_(std::move(executor)), switches_(switches) {}
+  base::Result<std::unique_ptr<engine::EngineProcess>> start() override {
+    ++switches_.starts;
+    return std::make_unique<SwitchedProcess>(executor_, switches_);
+  }
+
+ private:
+  rt::asio::any_io_executor executor_;
+  Switches& switches_;
+};
+
+// Lets the loop turn instead of waiting.
+class TurningPace final : public engine::Pace {
+ public:
+  rt::Task<void> pause(base::Duration) override {
+    co_await rt::asio::post(co_await rt::asio::this_coro::executor, rt::asio::use_awaitable);
+  }
+};
+
+class KeeperTest : public artifact::StoreFixture {
+ protected:
+  KeeperTest() {
+    store = open();
+    EXPECT_TRUE(import(*store, "a", artifact::GgufSample::model()));
+    EXPECT_TRUE(import(*store, "b", artifact::GgufSample::model()));
+    keeper.emplace(KeeperParts{io.get_executor(), pool, *store, stats, pages, memory, clock,
+                               [this](artifact::StoredModel model) { return serve(std::move(model)); }, [](domain::ModelView&) {},
+                               [](std::exception_ptr failure) { std::rethrow_exception(failure); }});
+  }
+  ~KeeperTest() override { run(stop()); }
+
+  rt::Task<base::Result<Service>> serve(artifact::StoredModel model) {
+    if (!engine_installed) co_return base::fail(ErrorCode::not_found, "no engine");
+    engine::Supervisor::Parts parts{io.get_executor(), std::make_unique<SwitchedStarter>(io.get_executor(), switches), clock, pace, {},
+                                    [](std::exception_ptr failure) { std::rethrow_exception(failure); }};
+    Service service;
+    service.supervisor = std::make_unique<engine::Supervisor>(model.manifest.id, std::move(parts), engine::SupervisorLimits{});
+    service.slots = 2;
+    co_return service;
+  }
+  rt::Task<bool> stop() {
+    co_await keeper->stop();
+    co_return true;
+  }
+
+  template <typename T>
+  static rt::Task<void> keep(rt::Task<T> task, std::optional<T>& into) {
+    into = co_await std::move(task);
+  }
+  template <typename T>
+  T run(rt::Task<T> task) {
+    std::optional<T> result;
+    rt::asio::co_spawn(io, keep(std::move(task), result), [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    });
+    while (!result) io.run_one();
+    io.restart();
+    return std::move(*result);
+  }
+  std::unique_ptr<Lease> acquired(std::string_view name) {
+    auto lease = run(keeper->acquire(id(name)));
+    EXPECT_TRUE(lease) << lease.error().message;
+    return lease ? std::move(*lease) : nullptr;
+  }
+  domain::ModelView view(std::string_view name) { return run(keeper->find(id(name))).value(); }
+  static domain::ModelId id(std::string_view name) { return domain::ModelId::parse(name).value(); }
+
+  rt::asio::io_context io;
+  rt::BlockingPool pool{1};
+  test::ManualClock clock;
+  sys::FakeProcStats stats;
+  sys::FakePages pages;
+  sys::FakeMemory memory;
+  TurningPace pace;
+  Switches switches;
+  bool engine_installed = true;
+  std::unique_ptr<artifact::Store> store;
+  std::optional<Keeper> keeper;
+};
+
+TEST_F(KeeperTest, OneEngineServesManyRequestsOfItsModel) {
+  const auto one = acquired("a");
+  const auto two = acquired("a");
+  EXPECT_EQ(switches.starts, 1);
+  EXPECT_EQ(view("a").state, ModelState::busy);
+  EXPECT_EQ(view("a").requests, 2U);
+}
+
+TEST_F(KeeperTest, EachModelHasAnEngineOfItsOwn) {
+  (void)acquired("a");
+  (void)acquired("b");
+  EXPECT_EQ(switches.starts, 2);
+}
+
+TEST_F(KeeperTest, AModelIsBusyOnlyWhileItIsHeld) {
+  EXPECT_EQ(view("a").state, ModelState::cold);
+  { const auto lease = acquired("a"); }
+  EXPECT_EQ(view("a").state, ModelState::ready);
+}
+
+TEST_F(KeeperTest, OnlyWhoWaitedForTheStartSeesIt) {
+  domain::RequestObservation first;
+  domain::RequestObservation second;
+  acquired("a")->describe(first);
+  acquired("a")->describe(second);
+  EXPECT_TRUE(first.start);
+  EXPECT_FALSE(second.start);
+}
+
+TEST_F(KeeperTest, TellsWhenEverySlotIsTaken) {
+  const auto one = acquired("a");
+  const auto two = acquired("a");
+  domain::RequestObservation in_a_slot;
+  domain::RequestObservation beyond;
+  two->describe(in_a_slot);
+  acquired("a")->describe(beyond);
+  EXPECT_FALSE(in_a_slot.engine_was_busy);
+  EXPECT_TRUE(beyond.engine_was_busy);
+}
+
+TEST_F(KeeperTest, AnUnknownModelIsNotFound) {
+  const auto lease = run(keeper->acquire(id("nothing")));
+  ASSERT_FALSE(lease);
+  EXPECT_EQ(lease.error().code, ErrorCode::model_not_found);
+}
+
+TEST_F(KeeperTest, AMissingEngineIsLookedForAgainNextTime) {
+  engine_installed = false;
+  EXPECT_EQ(run(keeper->acquire(id("a"))).error().code, ErrorCode::not_found);
+  engine_installed = true;
+  EXPECT_NE(acquired("a"), nullptr);
+}
+
+TEST_F(KeeperTest, AClientThatGivesUpDoesNotStopTheStart) {
+  switches.ready = false;
+  rt::asio::cancellation_signal leave;
+  bool left = false;
+  rt::asio::co_spawn(io, keeper->acquire(id("a")),
+                     rt::asio::bind_cancellation_slot(leave.slot(), [&](std::exception_ptr, auto) { left = true; }));
+  while (view("a").state != ModelState::starting) io.run_one();
+  EXPECT_TRUE(keeper->oldest_wait());
+  leave.emit(rt::asio::cancellation_type::terminal);
+  while (!left) io.run_one();
+  EXPECT_FALSE(keeper->oldest_wait());
+  switches.ready = true;
+  EXPECT_NE(acquired("a"), nullptr);
+  EXPECT_EQ(switches.starts, 1);
+}
+
+TEST_F(KeeperTest, AModelInUseIsNotRemoved) {
+  const auto lease = acquired("a");
+  EXPECT_EQ(run(keeper->remove(id("a"))).error().code, ErrorCode::in_use);
+  EXPECT_THAT(run(keeper->list()).value(), SizeIs(2));
+}
+
+TEST_F(KeeperTest, RemovingStopsAnIdleEngine) {
+  { const auto lease = acquired("a"); }
+  EXPECT_TRUE(run(keeper->remove(id("a"))));
+  EXPECT_THAT(run(keeper->list()).value(), SizeIs(1));
+  EXPECT_EQ(run(keeper->acquire(id("a"))).error().code, ErrorCode::model_not_found);
+}
+
+TEST_F(KeeperTest, LayersAreMeasuredNeverGuessed) {
+  const auto path = store->find(id("a"))->path;
+  const auto size = store->find(id("a"))->manifest.bytes;
+  pages.add(path, size, size / 2);
+  domain::ModelView cold = view("a");
+  EXPECT_EQ(at(cold.layers, Layer::artifact).warmth, Warmth::warm);
+  EXPECT_EQ(at(cold.layers, Layer::pages).warmth, Warmth::partial);
+  EXPECT_EQ(at(cold.layers, Layer::process).warmth, Warmth::cold);
+  EXPECT_EQ(at(cold.layers, Layer::weights).warmth, Warmth::cold);
+  EXPECT_FALSE(at(cold.layers, Layer::kernels).warmth);
+  (void)acquired("a");
+  const domain::ModelView warm = view("a");
+  EXPECT_EQ(at(warm.layers, Layer::process).warmth, Warmth::warm);
+  EXPECT_FALSE(at(warm.layers, Layer::weights).warmth) << "nothing measures them in a stock engine";
+}
+
+TEST_F(KeeperTest, TheRequestIsToldTheLayersAsTheyWereBefore) {
+  domain::RequestObservation seen;
+  const auto lease = acquired("a");
+  (void)view("a");  // gives the measuring beside the request its turn
+  while (io.poll_one() > 0) {
+  }
+  lease->conclude(seen, true);
+  EXPECT_EQ(at(seen.before, Layer::process).warmth, Warmth::cold);
+}
+
+}  // namespace
+}  // namespace hearth::keeper

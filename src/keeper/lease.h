@@ -1,0 +1,48 @@
+#pragma once
+// One request's hold on a ready engine. While it lives the model is busy and is neither stopped nor removed.
+// Thread: the I/O thread; the keeper outlives it.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "domain/request.h"
+#include "keeper/host_sampler.h"
+#include "keeper/resident.h"
+#include "sys/proc_stats.h"
+
+namespace hearth::keeper {
+
+class Lease {
+ public:
+  // What of the surroundings a lease notes when it begins.
+  struct Surroundings {
+    const base::Clock& clock;
+    const sys::ProcStats& stats;
+    HostSampler& host;
+  };
+  // `before`: the layers as they were when the request asked, shared with whoever is still measuring them.
+  Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings);
+  ~Lease();
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  [[nodiscard]] const std::string& socket_path() const { return ready_.socket_path; }
+  // What was seen when the lease began, into the observation.
+  void describe(domain::RequestObservation& observation) const;
+  // At the end: the layers before the request, what the kernel counted since, the host; into the observation. `answered`:
+  // the engine's answer was whole, which forgives earlier failures to start.
+  void conclude(domain::RequestObservation& observation, bool answered);
+  // The engine broke off: why it went away, waiting a moment for its end to be known.
+  [[nodiscard]] rt::Task<base::Error> why_gone();
+
+ private:
+  std::shared_ptr<Resident> resident_;
+  engine::Ready ready_;
+  std::shared_ptr<const domain::LayerReadings> before_;
+  Surroundings surroundings_;
+  bool engine_was_busy_;
+  sys::ProcReading begun_;
+  HostSampler::Sample host_begun_;
+};
+
+}  // namespace hearth::keeper

@@ -1,0 +1,48 @@
+#include "keeper/resident.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace hearth::keeper {
+
+using domain::ModelState;
+
+void Resident::request_began(base::Wall at) {
+  ++in_flight_;
+  ++requests_;
+  last_used_at_ = at;
+}
+
+void Resident::request_ended() { --in_flight_; }
+
+void Resident::started_in(base::Duration duration) {
+  start_ms_.push_back(base::to_ms(duration));
+  if (start_ms_.size() > kStartsRemembered) start_ms_.pop_front();
+}
+
+ModelState Resident::state() const {
+  const ModelState state = supervisor_->state();
+  return state == ModelState::ready && in_flight_ > 0 ? ModelState::busy : state;
+}
+
+void Resident::describe(domain::ModelView& view) const {
+  view.state = state();
+  view.failure = supervisor_->failure();
+  view.pid = supervisor_->pid();
+  view.process_started_at = supervisor_->process_started_at();
+  view.requests = requests_;
+  view.last_used_at = last_used_at_;
+  if (view.state == ModelState::ready || view.state == ModelState::busy) {
+    view.ready_in_ms = 0;
+    view.ready_basis = "the engine is ready";
+  } else if (!start_ms_.empty()) {
+    std::vector<double> sorted(start_ms_.begin(), start_ms_.end());
+    std::ranges::sort(sorted);
+    view.ready_in_ms = sorted[sorted.size() / 2];
+    view.ready_basis = fmt::format("median of the last {} starts", sorted.size());
+  }
+}
+
+}  // namespace hearth::keeper

@@ -1,0 +1,53 @@
+#pragma once
+// What the keeper knows of one model while the server runs: its supervisor, who holds it, and what was measured of it.
+// Shared by the Keeper and by whoever waits for it or holds it: a model may be removed while somebody waits.
+// Thread: the I/O thread.
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "domain/model.h"
+#include "engine/supervisor.h"
+
+namespace hearth::keeper {
+
+class Resident {
+ public:
+  // `slots`: how many requests the engine works on at a time; the rest wait inside it.
+  Resident(std::unique_ptr<engine::Supervisor> supervisor, unsigned slots) : supervisor_(std::move(supervisor)), slots_(slots) {}
+
+  [[nodiscard]] engine::Supervisor& supervisor() { return *supervisor_; }
+  [[nodiscard]] const engine::Supervisor& supervisor() const { return *supervisor_; }
+
+  void request_began(base::Wall at);
+  void request_ended();
+  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
+  // Notes how long a start took, for the estimate.
+  void started_in(base::Duration duration);
+
+  // What the supervisor says, with busy for an engine that a request is using.
+  [[nodiscard]] domain::ModelState state() const;
+  // Puts state, failure, process, counts and the estimate of a start into the view.
+  void describe(domain::ModelView& view) const;
+
+  // Layer readings cost a walk through the page cache; requests that come together share one.
+  struct Readings {
+    base::Mono at;
+    domain::LayerReadings layers;
+  };
+  std::optional<Readings> readings;
+
+ private:
+  static constexpr std::size_t kStartsRemembered = 16;
+  std::unique_ptr<engine::Supervisor> supervisor_;
+  unsigned slots_;
+  std::size_t in_flight_ = 0;
+  std::uint64_t requests_ = 0;
+  std::optional<base::Wall> last_used_at_;
+  std::deque<double> start_ms_;
+};
+
+}  // namespace hearth::keeper
