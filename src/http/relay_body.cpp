@@ -45,6 +45,11 @@ base::Result<bool> flag_of(const Json& json, const char* key) {
   return base::fail(ErrorCode::bad_request, fmt::format("\"{}\" must be true or false", key));
 }
 
+bool wants_logprobs(const Json& json) {
+  const auto logprobs = json.find("logprobs");
+  return logprobs != json.end() && !logprobs->is_null() && *logprobs != false && *logprobs != 0;
+}
+
 std::string with_progress(std::string body) {
   body.insert(body.find('{') + 1, "\"return_progress\":true,");
   return body;
@@ -77,8 +82,8 @@ base::Result<RelayBody> plan_relay(Endpoint endpoint, std::string body) {
   if (!stream) return base::pass(stream);
 
   RelayBody plan{.model = *model, .client_streams = *stream, .client_progress = false, .upstream = {}};
-  if (endpoint == Endpoint::embeddings) {
-    plan.client_streams = false;
+  if (endpoint == Endpoint::embeddings) plan.client_streams = false;
+  if (endpoint == Endpoint::embeddings || (!plan.client_streams && wants_logprobs(*json))) {
     plan.upstream = std::move(body);
   } else if (*stream) {
     plan.client_progress = json->contains("return_progress");

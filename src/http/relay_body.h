@@ -3,7 +3,8 @@
 //
 // A streamed request goes on as the client wrote it, with `return_progress` put in front unless the client set it
 // (answer_watch.h says why). A request that is not streamed is asked of the engine as a stream and put together again
-// (answer_builder.h), because only then does the engine notice reliably that the client has left.
+// (answer_builder.h), because only then does the engine notice reliably that the client has left. The exception are log
+// probabilities: the stream leaves out those of the final token, so such a request goes on as it is.
 #include <string>
 #include <string_view>
 

@@ -38,6 +38,12 @@ TEST(RelayBody, EmbeddingsAreLeftAlone) {
   EXPECT_EQ(plan_relay(Endpoint::embeddings, body)->upstream, body);
 }
 
+TEST(RelayBody, LogProbabilitiesOfAWholeAnswerAreNotAskedAsAStream) {
+  const std::string body = R"({"model":"a","logprobs":true})";
+  EXPECT_EQ(plan_relay(Endpoint::chat, body)->upstream, body);
+  EXPECT_NE(plan_relay(Endpoint::chat, R"({"model":"a","logprobs":false})")->upstream.find("\"stream\":true"), std::string::npos);
+}
+
 TEST(RelayBody, RefusesBadBodiesInASentence) {
   for (const char* body : {"", "nonsense", "[1]", "\"x\"", "{}", R"({"model":5})", R"({"model":"../etc"})",
                            R"({"model":"a","stream":"yes"})", "{\"model\":\"a\",\"x\":\"\xff\"}"}) {
