@@ -128,7 +128,7 @@ base::Error NativeClient::refusal(const Connection::Head& head, std::string_view
     error.message +=
         options_.api_key ? "; HEARTH_API_KEY is not a key of this server" : "; set HEARTH_API_KEY to the server's key";
   }
-  const bool not_ours = head.status == 404 && head.request_id.empty() && error.code == ErrorCode::not_found;
+  const bool not_ours = head.status == 404 && head.request_id.empty() && !body.contains("\"error\"");
   if (not_ours) error.message += fmt::format("; is the server at {} a Hearth server?", options_.endpoint.url);
   return error;
 }

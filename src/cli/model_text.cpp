@@ -1,0 +1,149 @@
+#include "cli/model_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "cli/explain.h"
+#include "cli/json_view.h"
+#include "cli/table.h"
+
+namespace hearth::cli {
+namespace {
+
+using domain::Json;
+
+// The layers that a MODEL has; `power` is the machine's.
+constexpr std::array kModelLayers = {domain::Layer::artifact, domain::Layer::pages,   domain::Layer::packed,
+                                     domain::Layer::process,  domain::Layer::weights, domain::Layer::device,
+                                     domain::Layer::kernels,  domain::Layer::prefix};
+constexpr std::string_view kUnknown = "unknown";
+
+std::string size_or(const std::optional<std::uint64_t>& bytes, std::string_view otherwise) {
+  return bytes ? base::format_bytes(*bytes) : std::string(otherwise);
+}
+
+std::string count_or_dash(const std::optional<std::uint64_t>& count) { return count ? fmt::format("{}", *count) : "-"; }
+
+std::string layer_cell(const Json& layer) {
+  const auto state = text_at(layer, {"state"});
+  if (!state) return std::string(kUnknown);
+  const auto bytes = count_at(layer, {"bytes"});
+  if (!bytes || *state == "cold") return *state;
+  const auto total = count_at(layer, {"total"});
+  if (*state == "partial" && total)
+    return fmt::format("partial {}/{}", base::format_bytes(*bytes), base::format_bytes(*total));
+  return fmt::format("{} {}", *state, base::format_bytes(*bytes));
+}
+
+const Json& layer_of(const Json& model, domain::Layer layer) { return at_path(model, {"layers", name_of(layer)}); }
+
+std::string state_cell(const Json& model) { return text_at(model, {"state"}).value_or(std::string(kUnknown)); }
+std::string id_cell(const Json& model) { return base::printable(text_at(model, {"id"}).value_or("?"), 130); }
+
+Table layers_table(const Json& models) {
+  std::vector<std::string> headers = {"MODEL", "STATE", ">PID", ">MEMORY"};
+  for (const auto layer : kModelLayers)
+    headers.emplace_back(name_of(layer));
+  Table table(headers);
+  for (const auto& model : models) {
+    std::vector<std::string> cells = {id_cell(model), state_cell(model),
+                                      count_or_dash(count_at(model, {"layers", "process", "pid"})),
+                                      size_or(count_at(model, {"memory", "measured"}), "-")};
+    for (const auto layer : kModelLayers)
+      cells.push_back(layer_cell(layer_of(model, layer)));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string layers_block(const Json& model) {
+  std::string head = fmt::format("{}: {}", id_cell(model), base::printable(state_cell(model), 20));
+  if (const auto pid = count_at(model, {"layers", "process", "pid"})) head += fmt::format(", pid {}", *pid);
+  if (const auto memory = count_at(model, {"memory", "measured"}))
+    head += fmt::format(", {} of memory", base::format_bytes(*memory));
+  std::string block = head + "\n";
+  for (const auto layer : kModelLayers) {
+    block += fmt::format("  {:<9} {}\n", name_of(layer), base::printable(layer_cell(layer_of(model, layer)), 60));
+  }
+  return block;
+}
+
+std::string line(std::string_view name, const std::optional<std::string>& value) {
+  return fmt::format("{:<15} {}\n", name, value ? base::printable(*value, 400) : std::string(kUnknown));
+}
+
+std::string failure_lines(const Json& model) {
+  const auto reason = text_at(model, {"failure", "reason"});
+  if (!reason) return {};
+  std::string lines = line("failure", reason) + line("failed at", text_at(model, {"failure", "at"}));
+  if (const auto retry = text_at(model, {"failure", "retry_at"})) lines += line("next try at", retry);
+  return lines;
+}
+
+std::optional<std::string> ready_text(const Json& model) {
+  const auto estimate = number_at(model, {"ready_in_ms", "estimate"});
+  if (!estimate) return std::nullopt;
+  const auto basis = text_at(model, {"ready_in_ms", "basis"}).value_or("");
+  return format_ms(*estimate) + (basis.empty() ? "" : " (" + basis + ")");
+}
+
+}  // namespace
+
+std::string format_count(std::uint64_t count) {
+  constexpr std::array<std::string_view, 4> kUnits = {"", "k", "M", "B"};
+  auto value = static_cast<double>(count);
+  std::size_t unit = 0;
+  while (value >= 999.5 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f}{}", value, unit > 0 && value < 9.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string list_text(const Json& models) {
+  Table table({"NAME", ">SIZE", "QUANTISATION", ">PARAMETERS", ">CONTEXT", "STATE"});
+  for (const auto& model : models) {
+    const auto parameters = count_at(model, {"details", "parameters"});
+    table.add({id_cell(model), size_or(count_at(model, {"layers", "artifact", "total"}), "-"),
+               text_at(model, {"details", "quantisation"}).value_or("-"), parameters ? format_count(*parameters) : "-",
+               count_or_dash(count_at(model, {"details", "context_length"})), state_cell(model)});
+  }
+  return table.text();
+}
+
+std::string layers_text(const Json& models, std::size_t columns) {
+  const Table table = layers_table(models);
+  if (columns == 0 || table.width() <= columns) return table.text();
+  std::string blocks;
+  for (const auto& model : models)
+    blocks += layers_block(model);
+  return blocks;
+}
+
+std::string model_text(const Json& model) {
+  const auto parameters = count_at(model, {"details", "parameters"});
+  const auto context = count_at(model, {"details", "context_length"});
+  const auto size = count_at(model, {"layers", "artifact", "total"});
+  const auto requests = count_at(model, {"requests"});
+  std::string text = line("name", text_at(model, {"id"}));
+  text += line("state", text_at(model, {"state"}));
+  text += failure_lines(model);
+  text += line("size", size ? std::optional(base::format_bytes(*size)) : std::nullopt);
+  text += line("architecture", text_at(model, {"details", "architecture"}));
+  text += line("quantisation", text_at(model, {"details", "quantisation"}));
+  text += line("parameters", parameters ? std::optional(format_count(*parameters)) : std::nullopt);
+  text += line("context", context ? std::optional(fmt::format("{} tokens", *context)) : std::nullopt);
+  text += line("engine", text_at(model, {"engine"}));
+  text += line("class", text_at(model, {"class"}));
+  text += line("ready in", ready_text(model));
+  text += line("last used at", text_at(model, {"last_used_at"}).value_or("never"));
+  text += line("requests", requests ? std::optional(fmt::format("{}", *requests)) : std::nullopt);
+  text += "\nlayers\n";
+  for (const auto layer : kModelLayers)
+    text += line(fmt::format("  {}", name_of(layer)), layer_cell(layer_of(model, layer)));
+  return text;
+}
+
+}  // namespace hearth::cli
