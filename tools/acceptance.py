@@ -22,7 +22,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODEL = "hearth-mini"
 QUESTION = "turn on the kitchen lights"
-KILLS = 50
+KILLS = int(os.environ.get("HEARTH_TEST_KILLS", "50"))
 IDLE_BYTES = 30_000_000
 LISTEN_SECONDS = 0.150
 

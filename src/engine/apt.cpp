@@ -142,8 +142,8 @@ std::vector<std::string_view> errors_of(std::string_view output) {
 base::Error apt_error(std::string_view what, std::string_view output) {
   const bool full = output.find("No space left on device") != std::string_view::npos ||
                     output.find("You don't have enough free space") != std::string_view::npos;
-  return {.code = full ? ErrorCode::no_space : ErrorCode::io,
-          .message = fmt::format("{}: apt says: {}", what, apt_complaint(output))};
+  const ErrorCode code = full ? ErrorCode::no_space : ErrorCode::io;
+  return base::fail(code, fmt::format("{}: apt says: {}", what, apt_complaint(output))).error();
 }
 
 }  // namespace
