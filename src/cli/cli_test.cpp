@@ -185,7 +185,8 @@ domain::EngineInfo some_engine() {
   engine.origin = "installed";
   engine.command = {"/opt/llama-server"};
   engine.backends = {"cpu"};
-  engine.tier.missing = {"llama_process"};
+  engine.tier.present = {"posix_memalign"};
+  engine.tier.missing = {"llama_process: not imported", "llama_tokenize: not imported"};
   return engine;
 }
 
@@ -201,8 +202,9 @@ TEST(LocalCommand, EnginesAreListedAndInstalled) {
   };
   EXPECT_EQ(world.run({"engine", "list"}), 0);
   EXPECT_EQ(world.out.str(),
-            "ID              VERSION  BUILD  ORIGIN     BACKENDS  TIER                       COMMAND\n"
-            "llama-server-1  0.7.0    -      installed  cpu       no, missing llama_process  /opt/llama-server\n");
+            "ID              VERSION  BUILD  ORIGIN     BACKENDS  TIER           COMMAND\n"
+            "llama-server-1  0.7.0    -      installed  cpu       1 of 3 points  /opt/llama-server\n"
+            "llama-server-1: the tier library lacks llama_process: not imported (and 1 more; --json tells)\n");
   world.out.str("");
   EXPECT_EQ(world.run({"engine", "list", "--json"}), 0);
   EXPECT_EQ(world.json()["engines"][0]["command"], Json::array({"/opt/llama-server"}));

@@ -18,7 +18,16 @@ std::string or_dash(const std::vector<std::string>& words, std::string_view sepa
 }
 
 std::string tier_text(const domain::TierSupport& tier) {
-  return tier.available ? "yes" : "no, missing " + or_dash(tier.missing, " ");
+  if (tier.available) return "yes";
+  return fmt::format("{} of {} points", tier.present.size(), tier.present.size() + tier.missing.size());
+}
+
+// The reasons are sentences, too long for a table's cell; the rest of them is in --json.
+std::string tier_reason(const domain::EngineInfo& engine) {
+  if (engine.tier.missing.empty()) return {};
+  const std::size_t more = engine.tier.missing.size() - 1;
+  return fmt::format("{}: the tier library lacks {}{}\n", engine.id, engine.tier.missing.front(),
+                     more == 0 ? std::string() : fmt::format(" (and {} more; --json tells)", more));
 }
 
 std::string engines_text(const std::vector<domain::EngineInfo>& engines) {
@@ -27,7 +36,9 @@ std::string engines_text(const std::vector<domain::EngineInfo>& engines) {
     table.add({engine.id, engine.version, engine.build.value_or("-"), engine.origin, or_dash(engine.backends, " "),
                tier_text(engine.tier), or_dash(engine.command, " ")});
   }
-  return table.text();
+  std::string text = table.text();
+  for (const auto& engine : engines) text += tier_reason(engine);
+  return text;
 }
 
 std::string doctor_text(const domain::MachineView& machine) {

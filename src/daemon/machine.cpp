@@ -32,7 +32,9 @@ Capability tier_capability(const domain::EngineInfo& engine) {
   if (engine.tier.available) {
     return {"tier", CapabilityState::works, "every interposition point is there", std::nullopt};
   }
-  return {"tier", CapabilityState::degraded, "the engine lacks " + base::join(engine.tier.missing, ", "),
+  return {"tier", CapabilityState::degraded,
+          fmt::format("the engine lacks {} of {} interposition points, the first is {}", engine.tier.missing.size(),
+                      engine.tier.missing.size() + engine.tier.present.size(), engine.tier.missing.front()),
           "use a dynamically linked llama-server, such as the one that `hearth engine install` brings"};
 }
 
