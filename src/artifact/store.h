@@ -27,8 +27,8 @@
 namespace hearth::artifact {
 
 // Receives artifact_imported, artifact_removed, artifact_verified, artifact_quarantined, artifact_refused (a manifest
-// of a newer version). Called on the thread that did it, after the store's lock was let go; `id` is left for the log to
-// give.
+// of a newer version). Called on the thread that did it, from several at once, after the store's lock was let go; `id`
+// is left for the log to give.
 using EventSink = std::function<void(const domain::Event&)>;
 
 class Store {

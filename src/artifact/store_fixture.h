@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <optional>
 
 #include "artifact/gguf_sample.h"
@@ -90,7 +91,7 @@ class StoreFixture : public ::testing::Test {
 
   [[nodiscard]] base::Result<std::unique_ptr<Store>> try_open() {
     return Store::open(
-        folder_, clock_, [this](const domain::Event& event) { events_.push_back(event); }, files_);
+        folder_, clock_, [this](const domain::Event& event) { note(event); }, files_);
   }
   [[nodiscard]] std::unique_ptr<Store> open() {
     auto store = try_open();
@@ -124,10 +125,17 @@ class StoreFixture : public ::testing::Test {
     return std::ranges::any_of(events_, [&](const domain::Event& event) { return event.what == what; });
   }
 
+  // The store tells of events on the threads that cause them.
+  void note(const domain::Event& event) {
+    const std::scoped_lock lock(events_mutex_);
+    events_.push_back(event);
+  }
+
   std::string root_;
   std::string folder_;
   StillClock clock_;
   TrapFiles files_;
+  std::mutex events_mutex_;
   std::vector<domain::Event> events_;
 };
 

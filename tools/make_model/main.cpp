@@ -32,9 +32,13 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--heads", shape.heads, "Attention heads")->required();
   app.add_option("--kv-heads", shape.kv_heads, "Key and value heads")->required();
   app.add_option("--vocab", shape.vocab, "Tokens, at least 260")->required();
-  app.add_option("--type", shape.type, "Type of the weights: q4_0, q8_0, f16 or q4_k")
-      ->required()
-      ->transform(CLI::Transformer(types, CLI::ignore_case).description(""));
+  const auto choose_type = [&shape, types](const std::string& name) {
+    const auto found = types.find(name);
+    if (found == types.end()) throw CLI::ValidationError("--type " + name, "it must be q4_0, q8_0, f16 or q4_k");
+    shape.type = found->second;
+  };
+  app.add_option_function<std::string>("--type", choose_type, "Type of the weights: q4_0, q8_0, f16 or q4_k")
+      ->required();
   app.add_option("--seed", shape.seed, "The same seed and shape give the same bytes")->required();
   app.add_option("--context", shape.context, "Context length the file claims")->capture_default_str();
   app.add_option("--rope-base", shape.rope_base, "Base of the rotary frequencies")->capture_default_str();
