@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/scope_exit.h"
 #include "daemon/machine.h"
 
 namespace hearth::daemon {
@@ -51,7 +52,17 @@ rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> StoreShelf::upload(do
 }
 
 rt::Task<base::Result<domain::EngineInfo>> EngineFinder::find() {
-  if (!found_ || !*found_) found_ = co_await pool_.run([this] { return engine::find_engine(catalogue_options(config_)); });
+  // Whoever comes while somebody looks waits for that answer.
+  while (looking_) {
+    if (!co_await changed_.wait_until(base::Mono::max())) co_return base::fail(base::ErrorCode::cancelled, "looking for the engine was given up");
+  }
+  if (found_ && *found_) co_return *found_;
+  looking_ = true;
+  const base::ScopeExit no_longer([this] {
+    looking_ = false;
+    changed_.notify_all();
+  });
+  found_ = co_await pool_.run([this] { return engine::find_engine(catalogue_options(config_)); });
   co_return *found_;
 }
 

@@ -9,6 +9,7 @@
 #include "http/ports.h"
 #include "keeper/keeper.h"
 #include "rt/blocking_pool.h"
+#include "rt/notice.h"
 #include "sys/memory.h"
 
 namespace hearth::daemon {
@@ -39,7 +40,8 @@ class StoreShelf final : public http::ModelShelf {
 // The engine that the configuration means, looked for when it is first needed and again while there is none.
 class EngineFinder {
  public:
-  EngineFinder(const config::Config& config, rt::BlockingPool& pool) : config_(config), pool_(pool) {}
+  EngineFinder(const config::Config& config, rt::BlockingPool& pool, const rt::asio::any_io_executor& executor)
+      : config_(config), pool_(pool), changed_(executor) {}
   [[nodiscard]] rt::Task<base::Result<domain::EngineInfo>> find();
   // What the last look gave; empty before the first.
   [[nodiscard]] const std::optional<base::Result<domain::EngineInfo>>& last() const { return found_; }
@@ -48,6 +50,8 @@ class EngineFinder {
   const config::Config& config_;
   rt::BlockingPool& pool_;
   std::optional<base::Result<domain::EngineInfo>> found_;
+  bool looking_ = false;
+  rt::Notice changed_;
 };
 
 class HostProbe final : public http::MachineProbe {

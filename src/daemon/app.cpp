@@ -2,10 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/detached.hpp>
-#include <csignal>
-
 #include "daemon/run_folder.h"
 #include "engine/llama_starter.h"
 #include "engine/reaper.h"
@@ -35,7 +31,7 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
 
 }  // namespace
 
-App::App(config::Config config) : config_(std::move(config)) {}
+App::App(config::Config config) : config_(std::move(config)), tasks_(io_.get_executor(), log_crash) {}
 App::~App() = default;
 
 base::Result<std::unique_ptr<App>> App::make(config::Config config) {
@@ -51,7 +47,7 @@ base::Status App::open() {
       http::AccessRules{.api_key = settings.api_key.value_or(""), .loopback_only = settings.listen.is_loopback()}, clock_,
       [this] { return journal_.new_id(); });
   // Bound before anything is touched on disk: a second server on the same port must change nothing.
-  if (auto started = server_->start(settings.listen.host, settings.listen.port); !started) return started;
+  if (auto bound = server_->bind(settings.listen.host, settings.listen.port); !bound) return bound;
   auto store = artifact::Store::open(settings.data_dir / "artifacts", clock_, [this](const domain::Event& event) { journal_.post_event(event); }, store_files_);
   if (!store) return base::pass(store);
   store_ = std::move(*store);
@@ -70,6 +66,7 @@ base::Status App::open() {
   relay_ = std::make_unique<http::Relay>(*gate_, journal_, clock_);
   http::add_openai_routes(router_, *relay_, *shelf_);
   http::add_native_routes(router_, {*shelf_, journal_, *probe_});
+  server_->serve();
   return {};
 }
 
@@ -118,6 +115,7 @@ std::string App::address() const {
 
 int App::run() {
   int status = 0;
+  tasks_.spawn(look_for_engine());
   rt::asio::co_spawn(io_, stop_on_signal(), [&status](std::exception_ptr failure) {
     if (!failure) return;
     log_crash(failure);
@@ -127,19 +125,27 @@ int App::run() {
   return status;
 }
 
+// So that the first request need not wait until the engine has told its version.
+rt::Task<void> App::look_for_engine() {
+  const auto engine = co_await engine_.find();
+  if (engine) spdlog::info("the engine is {}", engine->id);
+  if (!engine) spdlog::warn("no engine yet: {}", engine.error().message);
+}
+
 rt::Task<void> App::stop_on_signal() {
-  rt::asio::signal_set signals(io_, SIGTERM, SIGINT);
-  const auto [error, number] = co_await signals.async_wait(rt::kTuple);
+  const auto [error, number] = co_await signals_.async_wait(rt::kTuple);
   spdlog::info("stopping (signal {}); streams may finish, a second signal cuts them", number);
-  rt::asio::co_spawn(io_, signals.async_wait(rt::asio::use_awaitable), [this](std::exception_ptr failure, int) {
-    if (!failure) server_->cut();
+  signals_.async_wait([this](const rt::error_code& ended, int) {
+    if (!ended) server_->cut();
   });
   co_await stop();
+  signals_.cancel();
 }
 
 rt::Task<void> App::stop() {
   co_await server_->stop(config_.server().stop_grace);
   co_await keeper_->stop();
+  if (!co_await tasks_.join(std::chrono::seconds(15))) spdlog::warn("looking for the engine did not end in time");
 }
 
 }  // namespace hearth::daemon

@@ -2,6 +2,8 @@
 // The server: every part made in order, joined, run, and taken down in reverse.
 //
 // Thread: made and run on the main thread, which is the I/O thread; engines are spawned from it.
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
 #include <memory>
 
 #include "daemon/adapters.h"
@@ -29,6 +31,7 @@ class App {
   explicit App(config::Config config);
   base::Status open();
   [[nodiscard]] rt::Task<base::Result<keeper::Service>> serve_model(artifact::StoredModel model);
+  [[nodiscard]] rt::Task<void> look_for_engine();
   [[nodiscard]] rt::Task<void> stop_on_signal();
   [[nodiscard]] rt::Task<void> stop();
   void describe_configured(domain::ModelView& view) const;
@@ -37,6 +40,7 @@ class App {
   const config::Config config_;
   base::SystemClock clock_;
   rt::asio::io_context io_{1};
+  rt::asio::signal_set signals_{io_, SIGTERM, SIGINT};  // from the beginning: none may end us half made
   rt::BlockingPool pool_{2};
   sys::LinuxFiles files_;
   sys::LinuxProcesses processes_;
@@ -47,7 +51,7 @@ class App {
   engine::RealPace pace_;
   std::string run_folder_;
   Journal journal_{io_.get_executor(), clock_};
-  EngineFinder engine_{config_, pool_};
+  EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;
   std::unique_ptr<keeper::Keeper> keeper_;
   std::unique_ptr<KeeperGate> gate_;
@@ -56,6 +60,7 @@ class App {
   std::unique_ptr<http::Relay> relay_;
   http::Router router_;
   std::unique_ptr<http::Server> server_;
+  rt::TaskGroup tasks_;
 };
 
 }  // namespace hearth::daemon

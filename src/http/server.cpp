@@ -38,7 +38,7 @@ Server::Server(rt::asio::any_io_executor executor, const Router& router, Limits 
       acceptor_(executor),
       tasks_(executor, log_crash) {}
 
-base::Status Server::start(const std::string& host, std::uint16_t port) {
+base::Status Server::bind(const std::string& host, std::uint16_t port) {
   rt::error_code error;
   const auto address = rt::asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
   if (error) return base::fail(ErrorCode::bad_request, fmt::format("\"{}\" is not an IP address; listen on 127.0.0.1 or another address of this machine", host));
@@ -48,7 +48,6 @@ base::Status Server::start(const std::string& host, std::uint16_t port) {
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(rt::asio::socket_base::max_listen_connections, error);
   if (error) return listen_error(host, port, error);
-  tasks_.spawn(accept());
   return {};
 }
 
@@ -68,11 +67,11 @@ rt::Task<void> Server::accept() {
       spdlog::warn("refusing a connection: {} are open, the most allowed", open_.size());
       continue;
     }
-    tasks_.spawn(serve(std::move(socket)));
+    tasks_.spawn(serve_connection(std::move(socket)));
   }
 }
 
-rt::Task<void> Server::serve(tcp::socket socket) {
+rt::Task<void> Server::serve_connection(tcp::socket socket) {
   Connection connection(std::move(socket), context_);
   open_.insert(&connection);
   const base::ScopeExit forget([&] { open_.erase(&connection); });

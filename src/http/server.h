@@ -1,8 +1,8 @@
 #pragma once
 // The listener: accepts connections and owns them.
 //
-// Thread: the I/O thread. start() binds; stop() is the graceful end: it stops accepting, closes idle connections, lets the
-// rest finish for `grace`, then cancels them and waits. Must be stopped before it is destroyed.
+// Thread: the I/O thread. bind() takes the port, serve() begins to accept; stop() is the graceful end: it stops accepting, closes idle connections, lets the
+// rest finish for `grace`, then cancels them and waits. Once it serves it must be stopped before it is destroyed.
 #include <memory>
 #include <set>
 #include <string>
@@ -18,8 +18,10 @@ class Server {
          std::function<std::string()> new_id);
 
   // Errors: in_use ("… use --listen HOST:PORT"), permission, bad_request (not an address).
-  [[nodiscard]] base::Status start(const std::string& host, std::uint16_t port);
-  // The bound port (of use after port 0). REQUIRES: started.
+  [[nodiscard]] base::Status bind(const std::string& host, std::uint16_t port);
+  // REQUIRES: bound. The router must be complete.
+  void serve() { tasks_.spawn(accept()); }
+  // The bound port (of use after port 0). REQUIRES: bound.
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] rt::Task<void> stop(base::Duration grace);
   // Ends a stop() that is under way: cancels what still runs.
@@ -27,7 +29,7 @@ class Server {
 
  private:
   [[nodiscard]] rt::Task<void> accept();
-  [[nodiscard]] rt::Task<void> serve(tcp::socket socket);
+  [[nodiscard]] rt::Task<void> serve_connection(tcp::socket socket);
 
   rt::asio::any_io_executor executor_;
   Limits limits_;

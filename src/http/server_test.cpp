@@ -116,7 +116,8 @@ class ServerTest : public testing::Test {
   T run(rt::Task<T> client) {
     add_routes();
     server.emplace(io.get_executor(), router, limits, AccessRules{}, clock, [this] { return journal.new_id(); });
-    EXPECT_TRUE(server->start("127.0.0.1", 0));
+    EXPECT_TRUE(server->bind("127.0.0.1", 0));
+    server->serve();
     asio::co_spawn(io, engine.serve(), asio::detached);
     std::optional<T> result;
     asio::co_spawn(io, bounded(std::move(client)), [&](std::exception_ptr failure, std::optional<T> value) {
