@@ -105,13 +105,18 @@ void Arena::placed(const void* address) {
   if (slot != nullptr) slot->placed.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool Arena::has_candidate(std::size_t bytes) const {
+bool Arena::has_buffer(std::size_t bytes, bool weights) const {
   const std::size_t used = used_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < used; ++i) {
     const Slot& slot = slots_[i];
-    if (slot.base.load() != 0 && slot.bytes.load() == bytes && slot.weights.load() < 0) return true;
+    if (slot.base.load() != 0 && slot.bytes.load() == bytes && (slot.weights.load() >= 0) == weights) return true;
   }
   return false;
+}
+
+bool Arena::undeclared(const void* address) const {
+  const Slot* slot = find(address);
+  return slot != nullptr && slot->weights.load(std::memory_order_acquire) < 0;
 }
 
 WeightBuffer* Arena::weights_at(const void* address) {
@@ -200,6 +205,7 @@ bool Arena::pack_into_file(WeightBuffer& buffer) {
     error = os::map_shared_over(buffer.base, buffer.bytes, buffer.file.fd, kDataOffset);
   }
   if (reason == Reason::kNone && error != 0) reason = Reason::kIo;
+  if (reason == Reason::kNone) os::prefer_huge(buffer.base, buffer.bytes);
   buffer.dirty = true;
   const EventKind kind = reason == Reason::kNone ? EventKind::kArenaCreated : EventKind::kStoodAside;
   channel().event(kind, reason, buffer.ordinal, buffer.bytes, 0, 0, error, buffer.buffer_type);

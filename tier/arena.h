@@ -73,9 +73,11 @@ class Arena {
   [[nodiscard]] bool holds(const void* address) const;
   /// A tensor got its place at `address`. Lock-free.
   void placed(const void* address);
-  /// True when a buffer of exactly this size was allocated here and is not declared yet.
-  [[nodiscard]] bool has_candidate(std::size_t bytes) const;
-  /// The engine says that the buffer at `base` holds weights.
+  /// True when a buffer of exactly this size was allocated here, and does or does not hold weights.
+  [[nodiscard]] bool has_buffer(std::size_t bytes, bool weights) const;
+  /// True when one of our buffers that is not declared yet holds the address. Lock-free.
+  [[nodiscard]] bool undeclared(const void* address) const;
+  /// The engine says that the buffer at `base` holds weights. Again for the same buffer: nothing.
   void declare_weights(void* base, std::size_t bytes, const char* buffer_type);
 
   struct TensorWrite {

@@ -69,12 +69,23 @@ void note_outside(BufferHandle* buffer, Tensor* tensor, void* at) {
   model_files().note(r.ggml_get_name(tensor), at, r.ggml_nbytes(tensor));
 }
 
+/// Host memory whose bytes are not what is written to it (the engine says "not host") is a packing buffer, and only weights
+/// are packed. Programs that declare usage late, after filling, are recognised by this.
+void note_inside(BufferHandle* buffer, void* at) {
+  const Real& r = real();
+  arena().placed(at);
+  if (!arena().undeclared(at) || r.ggml_backend_buffer_is_host == nullptr || r.ggml_backend_buffer_is_host(buffer)) return;
+  arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), r.ggml_backend_buffer_get_size(buffer), type_name(buffer));
+}
+
 Arena::Write begin_write(Tensor* tensor, const void* source, std::size_t offset, std::size_t bytes) {
   const Real& r = real();
   if (!live() || !arena().enabled() || r.ggml_get_data == nullptr) return Arena::Write::kPass;
   const void* at = r.ggml_get_data(tensor);
   if (!arena().holds(at)) return Arena::Write::kPass;
-  return arena().begin_write({r.ggml_get_name(tensor), at, r.ggml_nbytes(tensor), source, offset, bytes});
+  const char* name = r.ggml_get_name(tensor);
+  if (name[0] == '\0') name = "-";  // some programs do not name their tensors; the place identifies them
+  return arena().begin_write({name, at, r.ggml_nbytes(tensor), source, offset, bytes});
 }
 
 void end_write(Arena::Write write, Tensor* tensor) {
@@ -120,13 +131,13 @@ HEARTH_TIER_HOOK void ggml_backend_buffer_set_usage(BufferHandle* buffer, int us
   if (!live() || !arena().enabled() || usage != kUsageWeights) return;
   const std::size_t bytes = r.ggml_backend_buffer_get_size(buffer);
   // Only buffers known to have an address are asked for it: the engine aborts on those without.
-  if (!arena().has_candidate(bytes)) return;
+  if (!arena().has_buffer(bytes, false)) return;
   arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), bytes, type_name(buffer));
 }
 
 HEARTH_TIER_HOOK int ggml_backend_tensor_alloc(BufferHandle* buffer, Tensor* tensor, void* at) {
   if (live()) {
-    if (arena().holds(at)) arena().placed(at);
+    if (arena().holds(at)) note_inside(buffer, at);
     else note_outside(buffer, tensor, at);
   }
   return real(Symbol::ggml_backend_tensor_alloc).ggml_backend_tensor_alloc(buffer, tensor, at);
@@ -148,7 +159,8 @@ HEARTH_TIER_HOOK void ggml_backend_tensor_memset(Tensor* tensor, std::uint8_t va
 HEARTH_TIER_HOOK void ggml_backend_buffer_clear(BufferHandle* buffer, std::uint8_t value) {
   const Real& r = real(Symbol::ggml_backend_buffer_clear);
   if (live() && arena().enabled() && r.ggml_backend_buffer_get_usage != nullptr &&
-      r.ggml_backend_buffer_get_usage(buffer) == kUsageWeights && r.ggml_backend_buffer_get_size(buffer) > 0) {
+      r.ggml_backend_buffer_get_usage(buffer) == kUsageWeights &&
+      arena().has_buffer(r.ggml_backend_buffer_get_size(buffer), true)) {
     arena().overwrite(r.ggml_backend_buffer_get_base(buffer));
   }
   r.ggml_backend_buffer_clear(buffer, value);

@@ -56,8 +56,8 @@ void* worker(void*) {
   return nullptr;
 }
 
-Reason start_worker() {
-  set_stop_check(cancelled);
+Reason start_worker(unsigned readers) {
+  configure(cancelled, readers);
   the_bell = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   pthread_t thread{};
   if (the_bell < 0 || os::start_thread(&thread, worker, nullptr) != 0) return Reason::kNoThread;
@@ -122,7 +122,7 @@ void stand_aside(Reason reason) {
 // Reuse needs to see every write, which needs more functions than the arena alone.
 void go_live(const Settings& settings) {
   Hello hello{};
-  const Reason thread = start_worker();
+  const Reason thread = start_worker(settings.readers);
   const Reason arena_reason = thread != Reason::kNone ? thread : open_arena(settings);
   const Reason packed = arena_reason == Reason::kNone && !can_skip() ? Reason::kNoSymbol : arena_reason;
   if (arena_reason == Reason::kNone) arena().enable(the_store, packed == Reason::kNone && settings.publish);

@@ -60,7 +60,23 @@ ModelFiles& model_files() { return the_files; }
 
 void ModelFiles::note(const char* name, const void* at, std::size_t bytes) {
   const os::Guard guard(mutex_);
-  if (!tensors_.push({reinterpret_cast<std::uintptr_t>(at), bytes, layer_of(name)})) return;
+  const MappedTensor tensor{reinterpret_cast<std::uintptr_t>(at), bytes, layer_of(name)};
+  for (MappedTensor& known : tensors_) {
+    if (known.at == tensor.at) return void(known = tensor);
+  }
+  (void)tensors_.push(tensor);  // without memory for it, wake reads this one when it is used
+}
+
+/// Forgets tensors that lie in no file mapping any more: the engine has unloaded their model.
+void ModelFiles::prune(const PageVector<Line>& lines) {
+  const os::Guard guard(mutex_);
+  std::size_t kept = 0;
+  for (const MappedTensor& tensor : tensors_) {
+    bool mapped = false;
+    for (const Line& line : lines) mapped = mapped || (tensor.at >= line.mapping.begin && tensor.at < line.mapping.end);
+    if (mapped) tensors_[kept++] = tensor;
+  }
+  (void)tensors_.resize(kept);  // only ever shrinks
 }
 
 // "begin-end rwxp offset major:minor inode   path"
@@ -123,6 +139,7 @@ void ModelFiles::refresh() {
     if (parse(line, parsed) && parsed.inode != 0 && !parsed.executable && !lines.push(parsed)) break;
     line = next;
   }
+  prune(lines);
   for (const Line& line : lines) {
     if (holds_tensor(line)) (void)file_index(line, true);
   }

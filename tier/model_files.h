@@ -53,6 +53,7 @@ class ModelFiles {
  private:
   struct Line;
   static bool parse(char* line, Line& out);
+  void prune(const PageVector<Line>& lines);
   void close_files();
   [[nodiscard]] bool holds_tensor(const Line& line);
   int file_index(const Line& line, bool add);

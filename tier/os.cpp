@@ -11,6 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#endif
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
 #endif
@@ -179,6 +182,10 @@ std::uint64_t resident_bytes(const void* at, std::size_t bytes) {
   }
   return pages * kPage;
 }
+
+void prefer_huge(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_HUGEPAGE); }
+
+int make_cold(void* at, std::size_t bytes) { return advise(at, bytes, MADV_COLD); }
 
 int page_out(void* at, std::size_t bytes) { return advise(at, bytes, MADV_PAGEOUT); }
 

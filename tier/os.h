@@ -77,8 +77,13 @@ void unmap(void* at, std::size_t bytes);
 /// Bytes of the mapped range that are in memory by mincore(2); kUnknown when refused. For files this counts the page cache.
 [[nodiscard]] std::uint64_t resident_bytes(const void* at, std::size_t bytes);
 
+/// Asks for large pages: faults read and map 2 MiB at once where file system and alignment allow. Advice only.
+void prefer_huge(void* at, std::size_t bytes);
+
 /// Reclaims the range now (MADV_PAGEOUT). Pages other processes map, and private copies without swap, stay.
 [[nodiscard]] int page_out(void* at, std::size_t bytes);
+/// Marks the range as the first to be reclaimed (MADV_COLD); nothing leaves now.
+[[nodiscard]] int make_cold(void* at, std::size_t bytes);
 /// Drops clean cached pages of the whole file that nobody maps.
 [[nodiscard]] int drop_cache(int fd);
 /// Brings the range in and maps it (MADV_POPULATE_READ); reports I/O errors instead of raising SIGBUS.

@@ -162,7 +162,7 @@ enum class Op : std::uint16_t {
 
 enum CommandFlags : std::uint32_t {
   kArenaOnly = 1,   // leave the engine's mapping of the model file alone
-  kKeepCache = 2,   // hibernate: give up the process's pages but leave the bytes in the page cache
+  kOnlyMark = 2,    // hibernate: nothing leaves now, but the weights are the first to go when memory is short
   kOnFault = 4,     // pin: lock pages as they come in instead of reading all now
 };
 

@@ -32,6 +32,7 @@ struct AdapterHandle;
   X(void, ggml_backend_tensor_set, (Tensor*, const void*, std::size_t, std::size_t))                                  \
   X(void, ggml_backend_tensor_memset, (Tensor*, std::uint8_t, std::size_t, std::size_t))                              \
   X(void*, ggml_backend_buffer_get_base, (BufferHandle*))                                                             \
+  X(bool, ggml_backend_buffer_is_host, (BufferHandle*))                                                               \
   X(std::size_t, ggml_backend_buffer_get_size, (BufferHandle*))                                                       \
   X(int, ggml_backend_buffer_get_usage, (BufferHandle*))                                                              \
   X(BufferTypeHandle*, ggml_backend_buffer_get_type, (BufferHandle*))                                                 \

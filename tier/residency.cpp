@@ -18,9 +18,9 @@ namespace {
 constexpr std::size_t kPageOutStep = 64u << 20;   // bytes between two looks at the stop flag
 constexpr std::size_t kPopulateStep = 4u << 20;
 constexpr std::int64_t kLast = INT32_MAX;         // order of tensors without a layer: they follow the layers
-constexpr unsigned kDefaultReaders = 2;
 
-StopCheck the_stop_check = nullptr;
+constinit StopCheck the_stop_check = nullptr;
+constinit unsigned the_readers = 1;
 
 bool stop_now() { return arena().wanted_back() || (the_stop_check != nullptr && the_stop_check()); }
 
@@ -88,6 +88,7 @@ void fail(Reply& reply, Reason reason, int error, const char* text) {
 struct Hibernation {
   Reply& reply;
   std::uint64_t computations_at_start;
+  bool only_mark;
 };
 
 bool may_go_on(const Hibernation& run) {
@@ -99,17 +100,18 @@ bool may_go_on(const Hibernation& run) {
 }
 
 void page_out_range(const Hibernation& run, std::uintptr_t at, std::size_t bytes) {
+  const auto give_up = run.only_mark ? os::make_cold : os::page_out;
   for (std::size_t done = 0; done < bytes && may_go_on(run); done += kPageOutStep) {
     const std::size_t part = bytes - done < kPageOutStep ? bytes - done : kPageOutStep;
-    const int error = os::page_out(reinterpret_cast<void*>(at + done), part);
-    if (error != 0) fail(run.reply, Reason::kKernel, error, "The kernel refuses to page out (MADV_PAGEOUT).");
+    const int error = give_up(reinterpret_cast<void*>(at + done), part);
+    if (error != 0) fail(run.reply, Reason::kKernel, error, "The kernel refuses to reclaim the weights (madvise).");
   }
 }
 
 void hibernate_buffer(const Hibernation& run, WeightBuffer& buffer) {
   if (buffer.pinned) return fail(run.reply, Reason::kPinned, 0, "The weights are pinned; unpin them first.");
   if (!may_go_on(run)) return;
-  if (buffer.dirty) {
+  if (buffer.dirty && !run.only_mark) {
     if (::fdatasync(buffer.file.fd) != 0) return fail(run.reply, Reason::kIo, errno, "Weights could not be written out.");
     arena().mark_synced(buffer);
   }
@@ -117,8 +119,8 @@ void hibernate_buffer(const Hibernation& run, WeightBuffer& buffer) {
 }
 
 void hibernate(const Command& command, Reply& reply) {
-  const Hibernation run{reply, computations()};
-  const bool drop = (command.flags & kKeepCache) == 0;
+  const bool drop = (command.flags & kOnlyMark) == 0;
+  const Hibernation run{reply, computations(), !drop};
   arena().for_each([&](WeightBuffer& buffer) {
     hibernate_buffer(run, buffer);
     if (drop && reply.reason == Reason::kNone) (void)os::drop_cache(buffer.file.fd);
@@ -172,7 +174,7 @@ void wake(const Command& command, Reply& reply) {
   arena().for_each([&](const WeightBuffer& buffer) { add_buffer(extents, buffer); });
   if ((command.flags & kArenaOnly) == 0) add_model(extents);
   sort_extents(extents);
-  const unsigned readers = command.readers == 0 ? kDefaultReaders : command.readers;
+  const unsigned readers = command.readers == 0 ? the_readers : command.readers;
   const std::size_t chunk = command.chunk_bytes < os::kPage ? kPopulateStep : os::round_up(command.chunk_bytes, os::kPage);
   const int error = populate_extents(extents, readers, chunk, stop_now);
   if (error == ECANCELED) fail(reply, Reason::kCancelled, 0, "Cancelled; the rest of the weights comes in as it is used.");
@@ -248,7 +250,10 @@ std::uint64_t moved(Op op, const Reply& reply) {
 
 }  // namespace
 
-void set_stop_check(StopCheck check) { the_stop_check = check; }
+void configure(StopCheck check, unsigned readers) {
+  the_stop_check = check;
+  the_readers = readers;
+}
 
 void carry_out(const Command& command, Reply& reply) {
   reply.serial = command.serial;

@@ -13,8 +13,9 @@ namespace hearth::tier {
 /// a hibernate.
 void carry_out(const Command& command, Reply& reply);
 
-/// Polled between chunks: true = give up. Set by the library's thread.
+/// Called once before the first command: what is polled between chunks (true = give up), and how many threads a wake uses
+/// when the command does not say.
 using StopCheck = bool (*)();
-void set_stop_check(StopCheck check);
+void configure(StopCheck check, unsigned readers);
 
 }  // namespace hearth::tier

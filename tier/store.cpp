@@ -196,7 +196,9 @@ Reason Store::load(Check& check, std::uint32_t ordinal) {
   if (tables != Reason::kNone) return tables;
   file.bytes = check.header.data_bytes;
   file.data = os::map_private(file.bytes, file.fd, kDataOffset);
-  return file.data == nullptr ? Reason::kNoSharedMapping : Reason::kNone;
+  if (file.data == nullptr) return Reason::kNoSharedMapping;
+  os::prefer_huge(file.data, file.bytes);
+  return Reason::kNone;
 }
 
 void Store::begin_checks() {

@@ -37,7 +37,7 @@ SPANS = {1: "backend_load", 2: "model_load", 3: "context_init", 4: "tokenize", 5
 EVENTS = {1: "arena_created", 2: "attached", 3: "settled", 4: "published", 5: "not_published", 6: "set_aside",
           7: "distrusted", 8: "thawed", 9: "released", 10: "stood_aside", 11: "verified"}
 OPS = {"status": 1, "hibernate": 2, "wake": 3, "pin": 4, "unpin": 5, "cancel": 6}
-ARENA_ONLY, KEEP_CACHE, ON_FAULT = 1, 2, 4
+ARENA_ONLY, ONLY_MARK, ON_FAULT = 1, 2, 4
 
 
 def text(raw):

@@ -1,29 +1,57 @@
 """The library inside a real engine. Needs
 
     HEARTH_TEST_ENGINE   command of a stock, dynamically linked llama-server (words as a shell would split them)
-    HEARTH_TEST_MODEL    a GGUF with weights the CPU backend repacks (Q4_0 does), a few tens of MB are enough
     HEARTH_TIER_LIBRARY  the built libhearth_tier.so (set by ctest)
+    HEARTH_TEST_MODEL    a GGUF with weights the CPU backend repacks (Q4_0 does), a few tens of MB are enough; without it,
+                         and for the other types of weights, make_model beside the library makes what is needed
+
+Optional: HEARTH_TEST_KILLS (rounds of the kill test, default 12), HEARTH_TEST_SEED.
 """
 
+import array
 import glob
 import os
 import random
 import shlex
 import shutil
-import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
-from control import (ARENA_ONLY, EVENTS, Engine, EngineDied, KEEP_CACHE, drop_file_cache)
+from control import ARENA_ONLY, EVENTS, Engine, ONLY_MARK
 
 PROMPTS = ["The kitchen lights are", "hello", "one two three four five six seven eight nine ten",
            "Once upon a time there was a house that listened.", "a b c d e f g h i j k l m n o p q r s t u v w x y z"]
 FLAGS = ["--fit", "off", "-c", "512", "-t", "2", "-np", "1"]
 REASON = {"protocol": 1, "no_directory": 3, "bad_key": 4, "disabled": 19, "memlock": 12, "bad_chunk": 40, "other_tensor": 44,
           "short": 33, "bad_magic": 35, "pinned": 13}
+
+
+SHAPE = {"layers": 4, "embd": 512, "ff": 1024, "heads": 8, "kv-heads": 4, "vocab": 8192, "seed": 5}
+
+
+def write_adapter(path, seed, rank=64):
+    """A LoRA adapter for a model of SHAPE: random matrices for two projections of every layer."""
+    def string(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+    values = [string("general.architecture") + struct.pack("<I", 8) + string("llama"),
+              string("general.type") + struct.pack("<I", 8) + string("adapter"),
+              string("adapter.type") + struct.pack("<I", 8) + string("lora"),
+              string("adapter.lora.alpha") + struct.pack("<If", 6, 64.0)]
+    rng = random.Random(seed)
+    embd, tensors, data = SHAPE["embd"], b"", b""
+    names = [f"blk.{layer}.{part}.weight.{side}" for layer in range(SHAPE["layers"])
+             for part in ("attn_q", "attn_output") for side in ("lora_a", "lora_b")]
+    for name in names:
+        shape = (embd, rank) if name.endswith("a") else (rank, embd)
+        tensors += string(name) + struct.pack("<IqqIQ", 2, *shape, 0, len(data))
+        data += array.array("f", (rng.uniform(-0.02, 0.02) for _ in range(embd * rank))).tobytes()
+    head = b"GGUF" + struct.pack("<Iqq", 3, len(names), len(values)) + b"".join(values) + tensors
+    with open(path, "wb") as file:
+        file.write(head + bytes(-len(head) % 32) + data)
 
 
 def setting(name, meaning):
@@ -37,9 +65,26 @@ class EngineTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.command = shlex.split(setting("HEARTH_TEST_ENGINE", "the command of a stock llama-server"))
-        cls.model = setting("HEARTH_TEST_MODEL", "a GGUF file with Q4_0 weights")
         cls.library = setting("HEARTH_TIER_LIBRARY", "the path of libhearth_tier.so")
+        cls.made = tempfile.mkdtemp(prefix="hearth_tier_models_")
+        cls.model = os.environ.get("HEARTH_TEST_MODEL") or cls.make("q4_0")
         cls.stock_tokens = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.made, ignore_errors=True)
+
+    @classmethod
+    def make(cls, kind):
+        """A small model with weights of this type."""
+        maker = os.path.join(os.path.dirname(cls.library), "make_model")
+        if not os.path.exists(maker):
+            raise AssertionError(f"{maker} is missing: build the whole project, or set HEARTH_TEST_MODEL to a GGUF file.")
+        path = os.path.join(cls.made, f"{kind}.gguf")
+        if not os.path.exists(path):
+            shape = [word for name, value in SHAPE.items() for word in (f"--{name}", str(value))]
+            subprocess.run([maker, "--out", path, "--type", kind, *shape], check=True, capture_output=True)
+        return path
 
     def setUp(self):
         self.root = tempfile.mkdtemp(prefix="hearth_tier_")
@@ -129,7 +174,7 @@ class EngineTest(unittest.TestCase):
     def test_another_layout_under_the_same_key_is_packed_anew(self):
         self.pack()
         with self.engine(flags=["--no-repack"]) as engine:
-            self.check_answers(engine)
+            self.check_answers(engine, ["--no-repack"])
         with self.engine() as engine:
             self.check_answers(engine)
 
@@ -164,6 +209,48 @@ class EngineTest(unittest.TestCase):
         with self.engine() as engine:
             engine.wait_event("attached")
             self.check_answers(engine)
+
+    # --- several models, several types of weights ---
+
+    def check_all_states(self, flags=(), model=None):
+        """First pack, reuse, woken; returns the events of the first start."""
+        with self.engine(flags=flags, model=model) as engine:
+            self.check_answers(engine, flags, model)
+            engine.command("hibernate")  # also waits until publishing is done
+            self.check_answers(engine, flags, model)
+            first = engine.events()
+        with self.engine(flags=flags, model=model) as engine:
+            self.check_answers(engine, flags, model)
+            self.assertEqual(len(engine.events("attached")), sum(1 for e in first if EVENTS[e.kind] == "published"))
+            self.assertEqual(engine.command("hibernate").reason, 0)
+            self.assertEqual(engine.command("wake").reason, 0)
+            self.check_answers(engine, flags, model)
+        return first
+
+    def test_every_type_of_weights(self):
+        for kind in ("q4_0", "q8_0", "q4_k", "f16"):
+            with self.subTest(kind=kind):
+                shutil.rmtree(self.packed, ignore_errors=True)
+                self.check_all_states(model=self.make(kind))
+
+    def test_a_draft_model_has_its_own_buffer(self):
+        model = self.make("q4_0")
+        flags = ["--spec-draft-model", model, "--spec-type", "draft-simple"]
+        events = self.check_all_states(flags, model)
+        packed = [e for e in events if EVENTS[e.kind] == "published"]
+        self.assertEqual(sorted(e.ordinal for e in packed if "REPACK" in e.text), [0, 1])
+
+    def test_an_adapter_changes_nothing_about_the_weights(self):
+        model = self.make("q4_0")
+        one, two = os.path.join(self.root, "one.gguf"), os.path.join(self.root, "two.gguf")
+        write_adapter(one, 1)
+        write_adapter(two, 2)
+        self.assertNotEqual(self.expected(["--lora", one], model), self.expected(["--lora", two], model))
+        events = self.check_all_states(["--lora", one], model)
+        self.assertEqual({e.text for e in events if EVENTS[e.kind] == "arena_created"}, {"CPU_REPACK"})
+        with self.engine(flags=["--lora", two], model=model) as engine:
+            engine.wait_event("attached")
+            self.check_answers(engine, ["--lora", two], model)
 
     # --- damage ---
 
@@ -255,13 +342,14 @@ class EngineTest(unittest.TestCase):
             self.assertGreater(before - engine.resident(), 0.9 * weights)
             self.check_answers(engine)
 
-    def test_hibernate_can_leave_the_page_cache_warm(self):
+    def test_hibernate_can_only_mark_the_weights(self):
         self.pack()
         with self.engine() as engine:
-            engine.tokens(PROMPTS[0])
             engine.command("wake")
-            done = engine.command("hibernate", KEEP_CACHE)
+            done = engine.command("hibernate", ONLY_MARK)
             self.assertEqual(done.reason, 0, done.text)
+            self.assertEqual(done.moved, 0)
+            self.assertEqual(done.arena_after, done.arena_bytes)
             self.check_answers(engine)
 
     def test_wake_brings_everything_back(self):
