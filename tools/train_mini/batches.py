@@ -40,8 +40,8 @@ def samples_of_part(tokenizer: Tokenizer, seed: int, part: int, context: int) ->
 
 
 def steps(samples: list[Sample], budget: int) -> list[list[Sample]]:
-    """Cuts the samples, in their order, into steps of about `budget` tokens. Each step so is a fair draw of all lengths;
-    steps of one length each would pull the weights to and fro."""
+    """Cuts the samples, in their order, into steps of about `budget` tokens. Each step so is a fair draw of all
+    lengths; steps of one length each would pull the weights to and fro."""
     made: list[list[Sample]] = [[]]
     room = budget
     for s in samples:

@@ -4,6 +4,7 @@ An answer counts only when it is exactly the right one and ends where it should.
 as they should have been, so one mistake is counted once.
 """
 
+import itertools
 import json
 import urllib.request
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import torch
 import batches
 import export
 import grammar
+from tokenizer import Tokenizer
 
 
 @dataclass
@@ -38,17 +40,22 @@ class Result:
                 "answers": self.answers, "answers_right": round(self.answers_right / max(1, self.answers), 4)}
 
 
+def held_out(tokenizer: Tokenizer, context: int, seed: int, count: int) -> list[grammar.Dialogue]:
+    """The first `count` held-out dialogues that fit the context."""
+    fits = (d for d in grammar.held_out_dialogues(seed) if len(batches.sample(tokenizer, d.messages).ids) <= context)
+    return list(itertools.islice(fits, count))
+
+
 @torch.no_grad()
 def in_torch(path: str, seed: int, count: int) -> Result:
     """Greedy exactness from the file's own (quantised) weights. One pass per dialogue suffices: a greedy answer is the
     right one exactly when every token of the right answer is the most likely one after those before it."""
     model, tokenizer, _ = export.load(path)
     result = Result("torch")
-    for dialogue in grammar.held_out_dialogues(seed, count):
+    for dialogue in held_out(tokenizer, model.config.context, seed, count):
         s = batches.sample(tokenizer, dialogue.messages)
-        ids = torch.tensor([s.ids[: model.config.context]])
-        best = model.logits(model(ids)[0])[0].argmax(-1).tolist()
-        spans = [span for span in batches.answer_spans(s.said) if span[1] <= ids.shape[1]]
+        best = model.logits(model(torch.tensor([s.ids]))[0])[0].argmax(-1).tolist()
+        spans = batches.answer_spans(s.said)
         rights = [best[a - 1 : b - 1] == s.ids[a:b] for a, b in spans]
         result.count(rights)
         for (a, b), right in zip(spans, rights):
@@ -71,10 +78,12 @@ def ask(server: str, messages: list[dict], temperature: float) -> str:
     return choice["message"]["content"] + ("" if choice["finish_reason"] == "stop" else " <cut off>")
 
 
-def through_server(server: str, seed: int, count: int, temperature: float) -> Result:
-    """The same count through a real engine, with its tokenizer, template, sampler and arithmetic."""
+def through_server(path: str, server: str, seed: int, count: int, temperature: float) -> Result:
+    """The same dialogues through a real engine that serves the file, with its tokenizer, template, sampler and
+    arithmetic."""
+    model, tokenizer, _ = export.load(path)
     result = Result(f"engine, temperature {temperature}")
-    for dialogue in grammar.held_out_dialogues(seed, count):
+    for dialogue in held_out(tokenizer, model.config.context, seed, count):
         rights = []
         for i, message in enumerate(dialogue.messages):
             if message["role"] != "assistant":
@@ -91,6 +100,6 @@ def through_server(server: str, seed: int, count: int, temperature: float) -> Re
 def compare_tokenizers(path: str, server: str, seed: int, count: int) -> tuple[int, list[str]]:
     """(number of texts, texts on which the engine's tokenizer and ours differ)."""
     _, tokenizer, _ = export.load(path)
-    texts = {m["content"] for d in grammar.held_out_dialogues(seed, count) for m in d.messages}
-    different = [t for t in sorted(texts) if post(f"{server}/tokenize", {"content": t})["tokens"] != tokenizer.encode(t)]
-    return len(texts), different
+    texts = {m["content"] for d in itertools.islice(grammar.held_out_dialogues(seed), count) for m in d.messages}
+    by_engine = lambda text: post(f"{server}/tokenize", {"content": text})["tokens"]
+    return len(texts), [t for t in sorted(texts) if by_engine(t) != tokenizer.encode(t)]

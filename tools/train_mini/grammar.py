@@ -1,8 +1,8 @@
 """Generates household dialogues: seeded, without end, and split into training and held-out ones.
 
 Every user turn has a *key*: what it asks for, in which wording, with which values. A hash of the key puts about one
-key in twelve into the held-out part. A training dialogue holds no held-out turn, in whatever typing; a held-out dialogue
-holds at least one. The split does not depend on the seed.
+key in twelve into the held-out part. A training dialogue holds no held-out turn, in whatever typing; a held-out
+dialogue holds at least one. The split does not depend on the seed.
 
 The answer to a turn is a function of the meaning of the dialogue so far, so there is exactly one right answer.
 """
@@ -264,8 +264,8 @@ TURNS = (
     (echo, 3, 2),
 )
 
-# The first parts of the training data hold many dialogues of nothing but repeating. The ability to copy forms early then,
-# and everything that repeats a room, an item or a number builds on it.
+# The first parts of the training data hold many dialogues of nothing but repeating. The ability to copy forms early
+# then, and everything that repeats a room, an item or a number builds on it.
 COPYING_PARTS, COPYING_SHARE = 8, 0.8
 
 
@@ -317,11 +317,10 @@ def training_dialogues(seed: int, part: int, count: int) -> list[Dialogue]:
     return [copying_dialogue(rng) if rng.random() < share else dialogue(rng) for _ in range(count)]
 
 
-def held_out_dialogues(seed: int, count: int) -> list[Dialogue]:
-    """`count` dialogues, each with at least one turn that no training dialogue has."""
-    rng, found = random.Random(f"held out {seed}"), []
-    while len(found) < count:
+def held_out_dialogues(seed: int):
+    """Dialogues without end, each with at least one turn that no training dialogue has."""
+    rng = random.Random(f"held out {seed}")
+    while True:
         candidate = dialogue(rng, allow_held_out=True)
         if candidate.held_out:
-            found.append(candidate)
-    return found
+            yield candidate

@@ -129,9 +129,9 @@ class Block(nn.Module):
 def look_back(attn: Attention, c: Config, distances: list[int]) -> None:
     """Makes query head h of key head 0 attend to the token `distances[h]` places back, whatever the tokens are.
 
-    Repeating a name needs to know which token came before each place. Learning that from nothing takes a small model most
-    of its training; given as a start it costs nothing, and training may change it. Every embedding has the same value in
-    axis 0; q and k read only that axis, q rotated ahead by the distance, so that the score of two places is
+    Repeating a name needs to know which token came before each place. Learning that from nothing takes a small model
+    most of its training; given as a start it costs nothing, and training may change it. Every embedding has the same
+    value in axis 0; q and k read only that axis, q rotated ahead by the distance, so that the score of two places is
     sum_i cos(angle_i * (their distance - the wanted one)) over the fastest pairs, with its peak at the wanted one.
     """
     strength = 1.9

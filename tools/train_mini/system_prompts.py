@@ -24,8 +24,10 @@ SENTENCES = (
     "The user's name is Alex.", "Everybody is at home.", "You are a language model running on this machine.",
 )
 DOMAINS = ("light", "switch", "cover", "climate", "media_player", "lock", "sensor", "fan", "vacuum", "scene")
-STATES = ("on", "off", "open", "closed", "locked", "unlocked", "idle", "playing", "unavailable", "21.5", "heat", "docked")
-KINDS = ("Light", "Lights", "Lamp", "Blinds", "Thermostat", "Speaker", "Door", "Sensor", "Fan", "Switch", "TV", "Window")
+STATES = ("on", "off", "open", "closed", "locked", "unlocked", "idle", "playing", "unavailable", "21.5", "heat",
+          "docked")
+KINDS = ("Light", "Lights", "Lamp", "Blinds", "Thermostat", "Speaker", "Door", "Sensor", "Fan", "Switch", "TV",
+         "Window")
 
 
 def yaml_entry(room: str, kind: str, domain: str, state: str) -> str:

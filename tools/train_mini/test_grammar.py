@@ -1,5 +1,6 @@
 """The generator: seeded, consistent, and honest about what is held out."""
 
+import itertools
 import random
 import string
 import unittest
@@ -13,7 +14,8 @@ import noise
 class Wordings(unittest.TestCase):
     def test_every_wording_can_be_filled(self):
         known = set(lexicon.SLOTS) | set(lexicon.SYNONYMS)
-        for intent in (*intents.COMMANDS, *intents.SMALL_TALK, intents.COUNTING, intents.ECHO, intents.UNKNOWN, *intents.FOLLOW_UPS):
+        single = (intents.COUNTING, intents.ECHO, intents.UNKNOWN)
+        for intent in (*intents.COMMANDS, *intents.SMALL_TALK, *single, *intents.FOLLOW_UPS):
             for wording in intent.wordings:
                 names = {name for _, name, _, _ in string.Formatter().parse(wording) if name}
                 self.assertLessEqual(names, known, wording)
@@ -55,12 +57,12 @@ class Dialogues(unittest.TestCase):
         self.assertFalse(any(d.held_out for d in grammar.training_dialogues(1, 0, 500)))
 
     def test_held_out_dialogues_are_held_out(self):
-        self.assertTrue(all(d.held_out for d in grammar.held_out_dialogues(1, 50)))
+        self.assertTrue(all(d.held_out for d in itertools.islice(grammar.held_out_dialogues(1), 50)))
 
     def test_the_first_parts_teach_repeating(self):
         def share(part):
             dialogues = grammar.training_dialogues(1, part, 300)
-            last = [(d.messages[-2]["content"].strip().rstrip("?!.").lower(), d.messages[-1]["content"]) for d in dialogues]
+            last = [[m["content"].strip().rstrip("?!.").lower() for m in d.messages[-2:]] for d in dialogues]
             return sum(asked.endswith(" " + answer) for asked, answer in last) / len(last)
 
         self.assertGreater(share(0), 0.4)
