@@ -14,7 +14,9 @@ add_library(hearth_warnings INTERFACE)
 target_compile_options(hearth_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   # A designated initialiser that leaves a member to its default says what it means.
-  -Wno-missing-field-initializers)
+  -Wno-missing-field-initializers
+  # False alarms of GCC 12 in optimised builds: coroutine frames of Asio (bug 109224), short string literals (bug 105651).
+  -Wno-mismatched-new-delete -Wno-restrict)
 
 if(HEARTH_SANITIZE)
   add_compile_options(-fsanitize=${HEARTH_SANITIZE} -fno-omit-frame-pointer)

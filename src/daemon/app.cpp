@@ -143,9 +143,11 @@ rt::Task<void> App::stop_on_signal() {
 }
 
 rt::Task<void> App::stop() {
-  co_await server_->stop(config_.server().stop_grace);
+  const base::Duration grace = config_.server().stop_grace;
+  co_await server_->stop(grace);
   co_await keeper_->stop();
-  if (!co_await tasks_.join(std::chrono::seconds(15))) spdlog::warn("looking for the engine did not end in time");
+  const bool done = co_await tasks_.join(std::chrono::seconds(15));
+  if (!done) spdlog::warn("looking for the engine did not end in time");
 }
 
 }  // namespace hearth::daemon
