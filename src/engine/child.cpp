@@ -55,17 +55,16 @@ rt::Task<void> Child::await_exit() {
   // Before the status is taken, while the pid cannot have been given to another: helpers of the engine end with it.
   (void)processes_.signal_group(identity_.pid, SIGKILL);
   const auto deadline = std::chrono::steady_clock::now() + kDrainGrace;
-  while (!drained_ && co_await changed_.wait_until(deadline)) {
-  }
+  bool waiting = true;  // GCC 12 evaluates `a && co_await b` whatever a is
+  while (!drained_ && waiting) waiting = co_await changed_.wait_until(deadline);
   if (!drained_) output_.cancel();  // something outside the group holds our pipe
   if (const auto status = processes_.reap(pidfd_)) status_ = *status;
 }
 
 rt::Task<bool> Child::wait_ended(base::Mono deadline) {
-  while (!ended_) {
-    if (!co_await changed_.wait_until(deadline)) co_return ended_;
-  }
-  co_return true;
+  bool waiting = true;
+  while (!ended_ && waiting) waiting = co_await changed_.wait_until(deadline);
+  co_return ended_;
 }
 
 base::Status Child::signal(int signal_number) {

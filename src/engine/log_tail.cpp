@@ -95,8 +95,10 @@ std::vector<std::string> LogTail::lines() const {
 }
 
 std::string telling_line(const std::vector<std::string>& lines) {
-  for (const auto& line : lines) {
-    const auto parsed = parse_line(line);
+  // Older errors belong to requests long answered.
+  constexpr std::size_t kLookBack = 16;
+  for (auto at = lines.size() - std::min(lines.size(), kLookBack); at < lines.size(); ++at) {
+    const auto parsed = parse_line(lines[at]);
     if (is_error(parsed) && !names_no_cause(parsed.text)) return std::string(parsed.text);
   }
   return lines.empty() ? std::string() : std::string(parse_line(lines.back()).text);

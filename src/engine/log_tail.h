@@ -37,7 +37,7 @@ class LogTail {
 // Control characters and what is not UTF-8 become '?'.
 [[nodiscard]] std::string to_showable(std::string_view text);
 
-// The line that says best why an engine ended: the first error that names a cause, else the last line; without the time
+// The line that says best why an engine ended: the first error of the last few lines that names a cause, else the last line; without the time
 // stamp in front. Empty when nothing was said. Knows llama-server's lines ("0.00.060.187 E tag func: text").
 [[nodiscard]] std::string telling_line(const std::vector<std::string>& lines);
 

@@ -256,7 +256,8 @@ rt::Task<base::Status> Supervisor::stop() {
 rt::Task<base::Status> Supervisor::shut_down() {
   closed_ = true;
   auto stopped = co_await stop();
-  if (stopped) (void)co_await group_.join(1s);
+  const base::Duration patience = 1s;  // its last steps
+  if (stopped) (void)co_await group_.join(patience);
   co_return stopped;
 }
 

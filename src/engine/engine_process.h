@@ -1,0 +1,44 @@
+#pragma once
+// What the supervisor needs of an engine process, and of whoever makes one. The seam behind which its tests stand.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/health.h"
+#include "rt/asio.h"
+#include "sys/proc_stats.h"
+
+namespace hearth::engine {
+
+// Thread: the I/O thread. It may go only after run() has returned.
+class EngineProcess {
+ public:
+  virtual ~EngineProcess() = default;
+
+  // Once, as a task; returns when the process has ended and everything of it is cleared away. Never cancelled.
+  [[nodiscard]] virtual rt::Task<void> run() = 0;
+  // One question, bounded in time.
+  [[nodiscard]] virtual rt::Task<Health> health() = 0;
+  [[nodiscard]] virtual sys::ProcReading reading() const = 0;
+  // All bytes that it has said.
+  [[nodiscard]] virtual std::uint64_t output_bytes() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> last_lines() const = 0;
+  // One clause without a subject: "exited with status 1: failed to load model". REQUIRES: run() has returned.
+  [[nodiscard]] virtual std::string how_it_ended() const = 0;
+  // The stop ladder; true when it has ended, false when even killing did not end it in time.
+  [[nodiscard]] virtual rt::Task<bool> stop() = 0;
+
+  [[nodiscard]] virtual int pid() const = 0;
+  [[nodiscard]] virtual const std::string& socket_path() const = 0;
+};
+
+class Starter {
+ public:
+  virtual ~Starter() = default;
+  // Makes a process. Blocks for the milliseconds that fork and exec take. Main thread only (sys::Processes::spawn).
+  [[nodiscard]] virtual base::Result<std::unique_ptr<EngineProcess>> start() = 0;
+};
+
+}  // namespace hearth::engine

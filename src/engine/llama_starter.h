@@ -1,0 +1,41 @@
+#pragma once
+// Starts llama-server processes for one model: a private socket, a record for the reaper, the process itself.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine_process.h"
+#include "engine/launch.h"
+#include "engine/stop_ladder.h"
+#include "sys/files.h"
+#include "sys/processes.h"
+
+namespace hearth::engine {
+
+class LlamaStarter final : public Starter {
+ public:
+  struct Parts {
+    boost::asio::any_io_executor executor;
+    sys::Processes& processes;  // these three outlive the starter and what it starts
+    const sys::ProcStats& stats;
+    sys::Files& files;
+    // <run dir>/engines, made where missing (0700). Each start gets <16 hex digits of the alias>-<n>.sock and .json there.
+    std::string folder;
+    std::vector<std::string> environment;  // of this process, "NAME=value"; see plan_launch
+    StopLimits stop;
+  };
+  LlamaStarter(LaunchSpec spec, Parts parts) : spec_(std::move(spec)), parts_(std::move(parts)) {}
+
+  // Errors: those of plan_launch and of spawn; no_space and such when the record cannot be written (nothing runs then).
+  [[nodiscard]] base::Result<std::unique_ptr<EngineProcess>> start() override;
+
+ private:
+  LaunchSpec spec_;
+  Parts parts_;
+  unsigned starts_ = 0;
+};
+
+// This process's environment as "NAME=value".
+[[nodiscard]] std::vector<std::string> own_environment();
+
+}  // namespace hearth::engine
