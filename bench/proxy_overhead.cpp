@@ -1,8 +1,8 @@
 // What going through Hearth costs against talking to the same engine process directly.
 //
-// Pairs: in every round the same number of clients asks once directly and once through Hearth, the order alternating, so
-// that a drift of the machine meets both alike. Reports per number of clients the median TTFT and token rate of both ways,
-// and the median over rounds of the paired difference. `bench/run_proxy_overhead` sets everything up.
+// Pairs: in every round the same number of clients asks once directly and once through Hearth, the order alternating,
+// so that a drift of the machine meets both alike. Reports per number of clients the median TTFT and token rate of both
+// ways, and the median over rounds of the paired difference. `bench/run_proxy_overhead` sets everything up.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -51,17 +51,20 @@ Batch run_batch(const std::string& address, const Options& options, int clients,
   for (int client = 0; client < clients; ++client) {
     // Equal length and no common prefix: every request prefills the same number of tokens.
     const std::string unique = fmt::format("{:06}{:03}", serial, client);
-    rt::asio::co_spawn(io, bench::timed_chat(endpoint, options.model, unique, options.tokens), [&](std::exception_ptr failure, bench::Timing timing) {
-      if (failure) std::rethrow_exception(failure);
-      ttft.push_back(timing.ttft_ms);
-      rate.push_back(timing.tokens_per_s);
-    });
+    rt::asio::co_spawn(io, bench::timed_chat(endpoint, options.model, unique, options.tokens),
+                       [&](std::exception_ptr failure, bench::Timing timing) {
+                         if (failure) std::rethrow_exception(failure);
+                         ttft.push_back(timing.ttft_ms);
+                         rate.push_back(timing.tokens_per_s);
+                       });
   }
   io.run();
   return {.ttft_ms = bench::quantile(ttft, 0.5), .tokens_per_s = bench::quantile(rate, 0.5)};
 }
 
-Json spread_json(const bench::Spread& spread) { return {{"p25", spread.p25}, {"median", spread.median}, {"p75", spread.p75}}; }
+Json spread_json(const bench::Spread& spread) {
+  return {{"p25", spread.p25}, {"median", spread.median}, {"p75", spread.p75}};
+}
 
 Json report(int clients, const Series& direct, const Series& hearth) {
   std::vector<double> ttft_difference;
@@ -72,13 +75,18 @@ Json report(int clients, const Series& direct, const Series& hearth) {
   }
   const auto difference = bench::spread_of(ttft_difference);
   const auto ratio = bench::spread_of(rate_ratio);
-  fmt::print("{:>7} | {:>10.2f} {:>10.2f} {:>+9.2f} [{:+.2f} {:+.2f}] | {:>9.1f} {:>9.1f} {:>7.4f} [{:.4f} {:.4f}]\n", clients,
-             bench::quantile(direct.ttft_ms, 0.5), bench::quantile(hearth.ttft_ms, 0.5), difference.median, difference.p25, difference.p75,
-             bench::quantile(direct.tokens_per_s, 0.5), bench::quantile(hearth.tokens_per_s, 0.5), ratio.median, ratio.p25, ratio.p75);
+  fmt::print("{:>7} | {:>10.2f} {:>10.2f} {:>+9.2f} [{:+.2f} {:+.2f}] | {:>9.1f} {:>9.1f} {:>7.4f} [{:.4f} {:.4f}]\n",
+             clients, bench::quantile(direct.ttft_ms, 0.5), bench::quantile(hearth.ttft_ms, 0.5), difference.median,
+             difference.p25, difference.p75, bench::quantile(direct.tokens_per_s, 0.5),
+             bench::quantile(hearth.tokens_per_s, 0.5), ratio.median, ratio.p25, ratio.p75);
   return {{"clients", clients},
           {"rounds", direct.ttft_ms.size()},
-          {"direct", {{"ttft_ms", spread_json(bench::spread_of(direct.ttft_ms))}, {"tokens_per_s", spread_json(bench::spread_of(direct.tokens_per_s))}}},
-          {"hearth", {{"ttft_ms", spread_json(bench::spread_of(hearth.ttft_ms))}, {"tokens_per_s", spread_json(bench::spread_of(hearth.tokens_per_s))}}},
+          {"direct",
+           {{"ttft_ms", spread_json(bench::spread_of(direct.ttft_ms))},
+            {"tokens_per_s", spread_json(bench::spread_of(direct.tokens_per_s))}}},
+          {"hearth",
+           {{"ttft_ms", spread_json(bench::spread_of(hearth.ttft_ms))},
+            {"tokens_per_s", spread_json(bench::spread_of(hearth.tokens_per_s))}}},
           {"ttft_difference_ms", spread_json(difference)},
           {"tokens_per_s_ratio", spread_json(ratio)}};
 }
@@ -101,8 +109,11 @@ int run(const Options& options) {
   fmt::print("clients |  TTFT ms: direct  hearth   difference [p25 p75]  | tokens/s: direct hearth  ratio [p25 p75]\n");
   Json results = Json::array();
   int serial = 0;
-  for (const int clients : options.clients) results.push_back(measure(options, clients, serial));
-  if (!options.json.empty()) std::ofstream(options.json) << Json{{"benchmark", "proxy_overhead"}, {"tokens", options.tokens}, {"results", results}}.dump(2) << "\n";
+  for (const int clients : options.clients)
+    results.push_back(measure(options, clients, serial));
+  if (!options.json.empty())
+    std::ofstream(options.json)
+        << Json{{"benchmark", "proxy_overhead"}, {"tokens", options.tokens}, {"results", results}}.dump(2) << "\n";
   return 0;
 }
 

@@ -31,11 +31,13 @@ std::string request_text(const std::string& model, const std::string& unique, in
       {"ignore_eos", true}};
   const std::string text = body.dump();
   return fmt::format(
-      "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}", text.size(),
-      text);
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: "
+      "close\r\nContent-Length: {}\r\n\r\n{}",
+      text.size(), text);
 }
 
-// Marks the arrival of texts in a stream of events; cheap, so that the generator does not compete with what it measures.
+// Marks the arrival of texts in a stream of events; cheap, so that the generator does not compete with what it
+// measures.
 class Arrivals {
  public:
   void feed(std::string_view bytes, base::Mono now) {
@@ -47,7 +49,9 @@ class Arrivals {
   [[nodiscard]] Timing timing(base::Mono begun) const {
     if (!first_ || tokens_ == 0) throw std::runtime_error("the answer was no complete stream: " + text_);
     const double seconds = std::chrono::duration<double>(last_ - *first_).count();
-    return {.ttft_ms = base::to_ms(*first_ - begun), .tokens_per_s = seconds > 0 ? static_cast<double>(tokens_ - 1) / seconds : 0, .tokens = tokens_};
+    return {.ttft_ms = base::to_ms(*first_ - begun),
+            .tokens_per_s = seconds > 0 ? static_cast<double>(tokens_ - 1) / seconds : 0,
+            .tokens = tokens_};
   }
 
  private:
@@ -89,7 +93,8 @@ Endpoint endpoint_of(const std::string& address) {
   if (address.starts_with("unix:")) return asio::local::stream_protocol::endpoint(address.substr(5));
   const auto colon = address.rfind(':');
   if (colon == std::string::npos) throw std::runtime_error("\"" + address + "\" is neither unix:PATH nor HOST:PORT");
-  return asio::ip::tcp::endpoint(asio::ip::make_address(address.substr(0, colon)), static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+  return asio::ip::tcp::endpoint(asio::ip::make_address(address.substr(0, colon)),
+                                 static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
 }
 
 rt::Task<Timing> timed_chat(Endpoint endpoint, std::string model, std::string unique, int tokens) {

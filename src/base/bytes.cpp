@@ -30,11 +30,14 @@ std::optional<double> unit_factor(std::string_view unit) {
 Result<Bytes> parse_bytes(std::string_view text) {
   const std::string lower = to_lower(trim(text));
   double number = 0;
-  const auto [end, error] = std::from_chars(lower.data(), lower.data() + lower.size(), number, std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(lower.data(), lower.data() + lower.size(), number, std::chars_format::fixed);
   const auto factor = unit_factor(trim(std::string_view(lower).substr(static_cast<std::size_t>(end - lower.data()))));
   // 2^63 rather than 2^64: a double that is exactly 2^64 would not fit.
   const bool good = error == std::errc() && factor && number >= 0 && number * *factor < 9.2e18;
-  if (!good) return fail(ErrorCode::bad_request, fmt::format("\"{}\" is not a size; write it like 1400MB, 1.5GiB or 4096", text));
+  if (!good)
+    return fail(ErrorCode::bad_request,
+                fmt::format("\"{}\" is not a size; write it like 1400MB, 1.5GiB or 4096", text));
   return static_cast<Bytes>(std::llround(number * *factor));
 }
 

@@ -7,7 +7,9 @@ namespace hearth::base {
 
 double to_ms(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-Duration from_ms(double ms) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(ms)); }
+Duration from_ms(double ms) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(ms));
+}
 
 std::string rfc3339(Wall instant) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(instant);

@@ -1,6 +1,6 @@
 #pragma once
-// Time. Stages are measured with one clock only, CLOCK_MONOTONIC (std::chrono::steady_clock on Linux); wall-clock instants
-// are for people. Both come through `Clock`, so that tests own the time.
+// Time. Stages are measured with one clock only, CLOCK_MONOTONIC (std::chrono::steady_clock on Linux); wall-clock
+// instants are for people. Both come through `Clock`, so that tests own the time.
 #include <chrono>
 #include <string>
 

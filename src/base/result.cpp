@@ -7,26 +7,46 @@ namespace hearth::base {
 
 std::string_view name_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::model_not_found: return "model_not_found";
-    case ErrorCode::does_not_fit: return "does_not_fit";
-    case ErrorCode::queue_full: return "queue_full";
-    case ErrorCode::loading: return "loading";
-    case ErrorCode::pinned_conflict: return "pinned_conflict";
-    case ErrorCode::bad_request: return "bad_request";
-    case ErrorCode::unauthorized: return "unauthorized";
-    case ErrorCode::engine_failed: return "engine_failed";
-    case ErrorCode::corrupt: return "corrupt";
-    case ErrorCode::not_found: return "not_found";
-    case ErrorCode::already_exists: return "already_exists";
-    case ErrorCode::in_use: return "in_use";
-    case ErrorCode::permission: return "permission";
-    case ErrorCode::no_space: return "no_space";
-    case ErrorCode::io: return "io";
-    case ErrorCode::timeout: return "timeout";
-    case ErrorCode::cancelled: return "cancelled";
-    case ErrorCode::unsupported: return "unsupported";
-    case ErrorCode::too_large: return "too_large";
-    case ErrorCode::internal: return "internal";
+    case ErrorCode::model_not_found:
+      return "model_not_found";
+    case ErrorCode::does_not_fit:
+      return "does_not_fit";
+    case ErrorCode::queue_full:
+      return "queue_full";
+    case ErrorCode::loading:
+      return "loading";
+    case ErrorCode::pinned_conflict:
+      return "pinned_conflict";
+    case ErrorCode::bad_request:
+      return "bad_request";
+    case ErrorCode::unauthorized:
+      return "unauthorized";
+    case ErrorCode::engine_failed:
+      return "engine_failed";
+    case ErrorCode::corrupt:
+      return "corrupt";
+    case ErrorCode::not_found:
+      return "not_found";
+    case ErrorCode::already_exists:
+      return "already_exists";
+    case ErrorCode::in_use:
+      return "in_use";
+    case ErrorCode::permission:
+      return "permission";
+    case ErrorCode::no_space:
+      return "no_space";
+    case ErrorCode::io:
+      return "io";
+    case ErrorCode::timeout:
+      return "timeout";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::too_large:
+      return "too_large";
+    case ErrorCode::internal:
+      return "internal";
   }
   return "internal";
 }
@@ -46,20 +66,29 @@ namespace {
 
 ErrorCode code_of_errno(int error_number) {
   switch (error_number) {
-    case ENOENT: return ErrorCode::not_found;
-    case EEXIST: return ErrorCode::already_exists;
+    case ENOENT:
+      return ErrorCode::not_found;
+    case EEXIST:
+      return ErrorCode::already_exists;
     case EADDRINUSE:
-    case EBUSY: return ErrorCode::in_use;
+    case EBUSY:
+      return ErrorCode::in_use;
     case EACCES:
     case EROFS:
-    case EPERM: return ErrorCode::permission;
+    case EPERM:
+      return ErrorCode::permission;
     case ENOSPC:
-    case EDQUOT: return ErrorCode::no_space;
-    case ETIMEDOUT: return ErrorCode::timeout;
+    case EDQUOT:
+      return ErrorCode::no_space;
+    case ETIMEDOUT:
+      return ErrorCode::timeout;
     case ENOSYS:
-    case EOPNOTSUPP: return ErrorCode::unsupported;
-    case EFBIG: return ErrorCode::too_large;
-    default: return ErrorCode::io;
+    case EOPNOTSUPP:
+      return ErrorCode::unsupported;
+    case EFBIG:
+      return ErrorCode::too_large;
+    default:
+      return ErrorCode::io;
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // The one way in which Hearth reports an expected failure.
 //
-// A function that can fail returns Result<T>. The function that first sees the failure makes the Error; each caller that
-// knows more adds a clause in front with `in_context`; the edge (HTTP answer, command line, log) prints it once.
+// A function that can fail returns Result<T>. The function that first sees the failure makes the Error; each caller
+// that knows more adds a clause in front with `in_context`; the edge (HTTP answer, command line, log) prints it once.
 // Exceptions are left for programming errors. Nothing here allocates unless there is an error.
 #include <chrono>
 #include <expected>
@@ -13,8 +13,8 @@
 
 namespace hearth::base {
 
-// What kind of failure, for programs. The first group is the native API's vocabulary (its HTTP status lies in src/http);
-// the second group says what the operating system or a peer did, and reaches the API as one of the first.
+// What kind of failure, for programs. The first group is the native API's vocabulary (its HTTP status lies in
+// src/http); the second group says what the operating system or a peer did, and reaches the API as one of the first.
 enum class ErrorCode {
   model_not_found,
   does_not_fit,
@@ -45,7 +45,8 @@ std::string_view name_of(ErrorCode code);
 struct Error {
   Error() = default;
   // Not an aggregate: GCC 12 copies aggregates made inside a co_return bit by bit.
-  Error(ErrorCode with_code, std::string with_message, std::optional<std::chrono::milliseconds> with_retry_after = std::nullopt)
+  Error(ErrorCode with_code, std::string with_message,
+        std::optional<std::chrono::milliseconds> with_retry_after = std::nullopt)
       : code(with_code), message(std::move(with_message)), retry_after(with_retry_after) {}
 
   ErrorCode code = ErrorCode::internal;
@@ -79,7 +80,8 @@ template <typename T>
   return std::unexpected(std::move(result.error()));
 }
 
-// The error of a failed system call: errno mapped to a code, its text appended to `what` ("opening /x: Permission denied").
+// The error of a failed system call: errno mapped to a code, its text appended to `what` ("opening /x: Permission
+// denied").
 [[nodiscard]] Error error_from_errno(std::string_view what, int error_number);
 [[nodiscard]] std::unexpected<Error> fail_errno(std::string_view what, int error_number);
 

@@ -13,7 +13,8 @@ std::string_view trim(std::string_view text) {
 
 std::string to_lower(std::string_view text) {
   std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return lower;
 }
 
@@ -38,7 +39,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 std::string printable(std::string_view text, std::size_t most) {
   std::string clean(text.substr(0, most));
-  std::ranges::replace_if(clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  std::ranges::replace_if(
+      clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
   if (text.size() > most) clean += "…";
   return clean;
 }

@@ -37,7 +37,8 @@ std::string engines_text(const std::vector<domain::EngineInfo>& engines) {
                tier_text(engine.tier), or_dash(engine.command, " ")});
   }
   std::string text = table.text();
-  for (const auto& engine : engines) text += tier_reason(engine);
+  for (const auto& engine : engines)
+    text += tier_reason(engine);
   return text;
 }
 

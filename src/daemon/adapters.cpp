@@ -13,7 +13,9 @@ class HeldLease final : public http::EngineLease {
   explicit HeldLease(std::unique_ptr<keeper::Lease> lease) : lease_(std::move(lease)) {}
   [[nodiscard]] const std::string& socket_path() const override { return lease_->socket_path(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
-  void conclude(domain::RequestObservation& observation, bool answered) override { lease_->conclude(observation, answered); }
+  void conclude(domain::RequestObservation& observation, bool answered) override {
+    lease_->conclude(observation, answered);
+  }
   [[nodiscard]] rt::Task<base::Error> why_gone() override { return lease_->why_gone(); }
 
  private:
@@ -45,7 +47,8 @@ rt::Task<base::Result<std::unique_ptr<http::EngineLease>>> KeeperGate::acquire(d
   co_return std::make_unique<HeldLease>(std::move(*lease));
 }
 
-rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> StoreShelf::upload(domain::ModelId model, std::uint64_t bytes) {
+rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> StoreShelf::upload(domain::ModelId model,
+                                                                              std::uint64_t bytes) {
   auto session = co_await pool_.run([&] { return store_.begin_import(model, bytes, artifact::IfTaken::refuse); });
   if (!session) co_return base::pass(session);
   co_return std::make_unique<PooledUpload>(std::move(*session), pool_);
@@ -54,7 +57,8 @@ rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> StoreShelf::upload(do
 rt::Task<base::Result<domain::EngineInfo>> EngineFinder::find() {
   // Whoever comes while somebody looks waits for that answer.
   while (looking_) {
-    if (!co_await changed_.wait_until(base::Mono::max())) co_return base::fail(base::ErrorCode::cancelled, "looking for the engine was given up");
+    if (!co_await changed_.wait_until(base::Mono::max()))
+      co_return base::fail(base::ErrorCode::cancelled, "looking for the engine was given up");
   }
   if (found_ && *found_) co_return *found_;
   looking_ = true;
@@ -75,13 +79,18 @@ http::Health HostProbe::health() {
   http::Health health;
   const auto& engine = engine_.last();
   const bool engine_ok = !engine || engine->has_value();
-  health.checks.push_back({"engine", engine_ok, !engine ? "not looked for yet" : engine_ok ? (*engine)->id : engine->error().message});
-  // An engine start is given up when nothing of it moves for start_stall; a wait beyond the longest start means that the
-  // load path itself is stuck.
+  health.checks.push_back({"engine", engine_ok,
+                           !engine     ? "not looked for yet"
+                           : engine_ok ? (*engine)->id
+                                       : engine->error().message});
+  // An engine start is given up when nothing of it moves for start_stall; a wait beyond the longest start means that
+  // the load path itself is stuck.
   const auto waited = keeper_.oldest_wait();
   if (waited) health.oldest_queued_ms = base::to_ms(*waited);
   const bool stuck = waited && *waited > config_.engine().start_limit + config_.engine().start_stall;
-  health.checks.push_back({"load_path", !stuck, waited ? fmt::format("the oldest request waits for {:.0f} ms", base::to_ms(*waited)) : "no request waits for an engine"});
+  health.checks.push_back({"load_path", !stuck,
+                           waited ? fmt::format("the oldest request waits for {:.0f} ms", base::to_ms(*waited))
+                                  : "no request waits for an engine"});
   return health;
 }
 

@@ -25,11 +25,17 @@ class KeeperGate final : public http::EngineGate {
 
 class StoreShelf final : public http::ModelShelf {
  public:
-  StoreShelf(keeper::Keeper& keeper, artifact::Store& store, rt::BlockingPool& pool) : keeper_(keeper), store_(store), pool_(pool) {}
+  StoreShelf(keeper::Keeper& keeper, artifact::Store& store, rt::BlockingPool& pool)
+      : keeper_(keeper), store_(store), pool_(pool) {}
   [[nodiscard]] rt::Task<base::Result<std::vector<domain::ModelView>>> list() override { return keeper_.list(); }
-  [[nodiscard]] rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) override { return keeper_.find(std::move(model)); }
-  [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId model) override { return keeper_.remove(std::move(model)); }
-  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> upload(domain::ModelId model, std::uint64_t bytes) override;
+  [[nodiscard]] rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) override {
+    return keeper_.find(std::move(model));
+  }
+  [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId model) override {
+    return keeper_.remove(std::move(model));
+  }
+  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> upload(domain::ModelId model,
+                                                                                  std::uint64_t bytes) override;
 
  private:
   keeper::Keeper& keeper_;
@@ -56,7 +62,8 @@ class EngineFinder {
 
 class HostProbe final : public http::MachineProbe {
  public:
-  HostProbe(const config::Config& config, keeper::Keeper& keeper, EngineFinder& engine, const sys::Memory& memory, rt::BlockingPool& pool)
+  HostProbe(const config::Config& config, keeper::Keeper& keeper, EngineFinder& engine, const sys::Memory& memory,
+            rt::BlockingPool& pool)
       : config_(config), keeper_(keeper), engine_(engine), memory_(memory), pool_(pool) {}
   [[nodiscard]] rt::Task<domain::MachineView> look() override;
   [[nodiscard]] http::Health health() override;

@@ -20,7 +20,8 @@ void log_crash(const std::exception_ptr& failure) {
   }
 }
 
-engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model, const config::ModelConfig& config) {
+engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model,
+                               const config::ModelConfig& config) {
   return {.command = engine.command,
           .model_file = model.path,
           .alias = model.manifest.id.text(),
@@ -44,11 +45,13 @@ base::Status App::open() {
   const auto& settings = config_.server();
   server_ = std::make_unique<http::Server>(
       io_.get_executor(), router_, http::Limits{.body = settings.max_body},
-      http::AccessRules{.api_key = settings.api_key.value_or(""), .loopback_only = settings.listen.is_loopback()}, clock_,
-      [this] { return journal_.new_id(); });
+      http::AccessRules{.api_key = settings.api_key.value_or(""), .loopback_only = settings.listen.is_loopback()},
+      clock_, [this] { return journal_.new_id(); });
   // Bound before anything is touched on disk: a second server on the same port must change nothing.
   if (auto bound = server_->bind(settings.listen.host, settings.listen.port); !bound) return bound;
-  auto store = artifact::Store::open(settings.data_dir / "artifacts", clock_, [this](const domain::Event& event) { journal_.post_event(event); }, store_files_);
+  auto store = artifact::Store::open(
+      settings.data_dir / "artifacts", clock_, [this](const domain::Event& event) { journal_.post_event(event); },
+      store_files_);
   if (!store) return base::pass(store);
   store_ = std::move(*store);
   auto folder = make_run_folder(files_, settings.data_dir);
@@ -56,10 +59,10 @@ base::Status App::open() {
   run_folder_ = std::move(*folder);
   reap();
 
-  keeper_ = std::make_unique<keeper::Keeper>(keeper::KeeperParts{
-      io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
-      [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
-      [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
+  keeper_ = std::make_unique<keeper::Keeper>(
+      keeper::KeeperParts{io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
+                          [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
+                          [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
@@ -77,7 +80,8 @@ void App::reap() {
     spdlog::warn("looking for engines that a killed server left: {}", reaped.error().message);
     return;
   }
-  for (const auto& one : *reaped) spdlog::info("{}", one.why);
+  for (const auto& one : *reaped)
+    spdlog::info("{}", one.why);
 }
 
 rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel model) {
@@ -85,13 +89,15 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   if (!engine) co_return std::unexpected(engine.error());
   const domain::ModelId id = model.manifest.id;
   const config::ModelConfig config = config_.effective_for(id);
-  engine::LlamaStarter::Parts starter{io_.get_executor(), processes_, stats_, files_, run_folder_, engine::own_environment(), {}};
-  engine::Supervisor::Parts parts{io_.get_executor(),
-                                  std::make_unique<engine::LlamaStarter>(launch_spec(*engine, model, config), std::move(starter)),
-                                  clock_,
-                                  pace_,
-                                  [this](const domain::Event& event) { journal_.add_event(event); },
-                                  log_crash};
+  engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
+                                      engine::own_environment(), {}};
+  engine::Supervisor::Parts parts{
+      io_.get_executor(),
+      std::make_unique<engine::LlamaStarter>(launch_spec(*engine, model, config), std::move(starter)),
+      clock_,
+      pace_,
+      [this](const domain::Event& event) { journal_.add_event(event); },
+      log_crash};
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
   limits.hard_cap = config_.engine().start_limit;

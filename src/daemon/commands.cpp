@@ -27,7 +27,8 @@ int serve(const cli::ServeOptions& options) {
   log_to_stderr();
   auto config = config::find_config(options.config, {.listen = options.listen, .data_dir = options.data_dir});
   if (!config) return report(config.error());
-  for (const auto& key : config::not_yet_enforced(*config)) spdlog::warn("{} is read, but nothing acts on it yet", key);
+  for (const auto& key : config::not_yet_enforced(*config))
+    spdlog::warn("{} is read, but nothing acts on it yet", key);
   if (options.check_config) {
     std::cout << "the configuration is right\n";
     return 0;
@@ -64,7 +65,8 @@ base::Result<domain::MachineView> doctor(const cli::EngineOptions& options) {
   log_to_stderr();
   const auto config = config_of(options);
   if (!config) return std::unexpected(config.error());
-  return look_at_machine(sys::LinuxMemory(), config->server().data_dir, engine::find_engine(catalogue_options(*config)));
+  return look_at_machine(sys::LinuxMemory(), config->server().data_dir,
+                         engine::find_engine(catalogue_options(*config)));
 }
 
 }  // namespace

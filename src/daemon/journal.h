@@ -14,7 +14,8 @@ namespace hearth::daemon {
 
 class Journal final : public http::RequestJournal {
  public:
-  Journal(rt::asio::any_io_executor executor, const base::Clock& clock) : executor_(std::move(executor)), clock_(clock), ids_(clock) {}
+  Journal(rt::asio::any_io_executor executor, const base::Clock& clock)
+      : executor_(std::move(executor)), clock_(clock), ids_(clock) {}
 
   [[nodiscard]] std::string new_id() override { return ids_.next(); }
   [[nodiscard]] std::string header_timing(const domain::RequestObservation& so_far) override;

@@ -15,9 +15,12 @@ using domain::CapabilityState;
 
 CapabilityState state_of(sys::CapabilityState state) {
   switch (state) {
-    case sys::CapabilityState::works: return CapabilityState::works;
-    case sys::CapabilityState::degraded: return CapabilityState::degraded;
-    case sys::CapabilityState::absent: return CapabilityState::absent;
+    case sys::CapabilityState::works:
+      return CapabilityState::works;
+    case sys::CapabilityState::degraded:
+      return CapabilityState::degraded;
+    case sys::CapabilityState::absent:
+      return CapabilityState::absent;
   }
   return CapabilityState::absent;
 }
@@ -25,7 +28,9 @@ CapabilityState state_of(sys::CapabilityState state) {
 Capability engine_capability(const base::Result<domain::EngineInfo>& engine) {
   if (!engine) return {"engine", CapabilityState::absent, engine.error().message, "run `hearth engine install`"};
   return {"engine", CapabilityState::works,
-          fmt::format("{} {} ({}), backends: {}", engine->kind, engine->version, engine->origin, base::join(engine->backends, ", ")), std::nullopt};
+          fmt::format("{} {} ({}), backends: {}", engine->kind, engine->version, engine->origin,
+                      base::join(engine->backends, ", ")),
+          std::nullopt};
 }
 
 Capability tier_capability(const domain::EngineInfo& engine) {
@@ -40,7 +45,8 @@ Capability tier_capability(const domain::EngineInfo& engine) {
 
 std::filesystem::path existing_part(std::filesystem::path path) {
   std::error_code ignored;  // what cannot be looked at does not exist for us
-  while (!std::filesystem::exists(path, ignored) && path.has_parent_path() && path != path.parent_path()) path = path.parent_path();
+  while (!std::filesystem::exists(path, ignored) && path.has_parent_path() && path != path.parent_path())
+    path = path.parent_path();
   return path;
 }
 
@@ -63,7 +69,8 @@ domain::MachineView look_at_machine(const sys::Memory& memory, const std::filesy
   view.capabilities.push_back(engine_capability(engine));
   if (engine) view.capabilities.push_back(tier_capability(*engine));
   for (auto& found : sys::probe_capabilities({.scratch = existing_part(data_dir)})) {
-    view.capabilities.push_back({std::move(found.name), state_of(found.state), std::move(found.why), std::move(found.fix)});
+    view.capabilities.push_back(
+        {std::move(found.name), state_of(found.state), std::move(found.why), std::move(found.fix)});
   }
   return view;
 }

@@ -16,7 +16,8 @@ constexpr std::size_t kLongestSocketName = 32;  // "/0123456789abcdef-4294967295
 // FNV-1a, 64 bits: a stable name for a path, nothing more.
 std::uint64_t name_hash(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return hash;
 }
 
@@ -25,7 +26,8 @@ base::Status check_private(const std::string& folder) {
   if (::lstat(folder.c_str(), &facts) != 0) return base::fail_errno("looking at " + folder, errno);
   const bool ours = S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() && (facts.st_mode & 0077) == 0;
   if (ours) return {};
-  return base::fail(base::ErrorCode::permission, folder + " is not a private folder of this user; remove it, or give its mode as 0700");
+  return base::fail(base::ErrorCode::permission,
+                    folder + " is not a private folder of this user; remove it, or give its mode as 0700");
 }
 
 }  // namespace

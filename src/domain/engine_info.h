@@ -14,13 +14,13 @@ struct TierSupport {
 };
 
 struct EngineInfo {
-  std::string id;                    // "llama-server-11669"
+  std::string id;  // "llama-server-11669"
   std::string kind = "llama-server";
-  std::string version;               // "0.7.0"
-  std::optional<std::string> build;  // "11669"
-  std::string origin;                // "config" | "path" | "installed": how it was found
-  std::vector<std::string> command;  // argv up to and including llama-server; its flags follow
-  std::vector<std::string> backends; // "cpu-zen4", "vulkan"
+  std::string version;                // "0.7.0"
+  std::optional<std::string> build;   // "11669"
+  std::string origin;                 // "config" | "path" | "installed": how it was found
+  std::vector<std::string> command;   // argv up to and including llama-server; its flags follow
+  std::vector<std::string> backends;  // "cpu-zen4", "vulkan"
   TierSupport tier;
 };
 

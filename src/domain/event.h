@@ -11,13 +11,13 @@
 namespace hearth::domain {
 
 struct Event {
-  std::uint64_t id = 0;   // ascending, given by the log
+  std::uint64_t id = 0;  // ascending, given by the log
   base::Wall at;
-  std::string what;       // "process_started", "process_stopped", "process_failed", "artifact_imported", …
+  std::string what;  // "process_started", "process_stopped", "process_failed", "artifact_imported", …
   std::optional<std::string> model;
   std::optional<Layer> layer;
   std::optional<base::Bytes> bytes;
-  std::optional<std::string> by;   // "request 01h…", "server", "engine"
+  std::optional<std::string> by;  // "request 01h…", "server", "engine"
   std::optional<std::string> why;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// The native API's JSON of the domain's values, both ways. Unknown is null. Times in ms, sizes in bytes, instants RFC 3339.
-// Reading is for Hearth's own client: it is tolerant of added fields; a missing or mistyped needed field is a bad_request
-// error that names it.
+// The native API's JSON of the domain's values, both ways. Unknown is null. Times in ms, sizes in bytes, instants RFC
+// 3339. Reading is for Hearth's own client: it is tolerant of added fields; a missing or mistyped needed field is a
+// bad_request error that names it.
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"

@@ -6,15 +6,24 @@ namespace hearth::domain {
 
 std::string_view name_of(Layer layer) {
   switch (layer) {
-    case Layer::artifact: return "artifact";
-    case Layer::pages: return "pages";
-    case Layer::packed: return "packed";
-    case Layer::process: return "process";
-    case Layer::weights: return "weights";
-    case Layer::device: return "device";
-    case Layer::kernels: return "kernels";
-    case Layer::prefix: return "prefix";
-    case Layer::power: return "power";
+    case Layer::artifact:
+      return "artifact";
+    case Layer::pages:
+      return "pages";
+    case Layer::packed:
+      return "packed";
+    case Layer::process:
+      return "process";
+    case Layer::weights:
+      return "weights";
+    case Layer::device:
+      return "device";
+    case Layer::kernels:
+      return "kernels";
+    case Layer::prefix:
+      return "prefix";
+    case Layer::power:
+      return "power";
   }
   return "";
 }
@@ -23,9 +32,12 @@ std::optional<Layer> layer_named(std::string_view name) { return find_named(kAll
 
 std::string_view name_of(Warmth warmth) {
   switch (warmth) {
-    case Warmth::cold: return "cold";
-    case Warmth::partial: return "partial";
-    case Warmth::warm: return "warm";
+    case Warmth::cold:
+      return "cold";
+    case Warmth::partial:
+      return "partial";
+    case Warmth::warm:
+      return "warm";
   }
   return "";
 }

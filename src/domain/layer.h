@@ -10,8 +10,9 @@
 namespace hearth::domain {
 
 enum class Layer { artifact, pages, packed, process, weights, device, kernels, prefix, power };
-inline constexpr std::array kAllLayers = {Layer::artifact, Layer::pages,   Layer::packed, Layer::process, Layer::weights,
-                                          Layer::device,   Layer::kernels, Layer::prefix, Layer::power};
+inline constexpr std::array kAllLayers = {Layer::artifact, Layer::pages,   Layer::packed,
+                                          Layer::process,  Layer::weights, Layer::device,
+                                          Layer::kernels,  Layer::prefix,  Layer::power};
 [[nodiscard]] std::string_view name_of(Layer layer);
 [[nodiscard]] std::optional<Layer> layer_named(std::string_view name);
 

@@ -8,7 +8,8 @@ namespace hearth::domain {
 namespace {
 
 TEST(Layer, EveryNameFindsItsLayer) {
-  for (const Layer layer : kAllLayers) EXPECT_EQ(layer_named(name_of(layer)), layer);
+  for (const Layer layer : kAllLayers)
+    EXPECT_EQ(layer_named(name_of(layer)), layer);
   EXPECT_FALSE(layer_named("cache"));
 }
 
@@ -20,7 +21,8 @@ TEST(Layer, ReadingSaysColdPartialOrWarm) {
 }
 
 TEST(Stage, EveryNameFindsItsStage) {
-  for (const Stage stage : kAllStages) EXPECT_EQ(stage_named(name_of(stage)), stage);
+  for (const Stage stage : kAllStages)
+    EXPECT_EQ(stage_named(name_of(stage)), stage);
   EXPECT_EQ(name_of(Stage::chat_template), "template");
 }
 

@@ -8,9 +8,12 @@ namespace hearth::domain {
 
 std::string_view name_of(CapabilityState state) {
   switch (state) {
-    case CapabilityState::works: return "works";
-    case CapabilityState::degraded: return "degraded";
-    case CapabilityState::absent: return "absent";
+    case CapabilityState::works:
+      return "works";
+    case CapabilityState::degraded:
+      return "degraded";
+    case CapabilityState::absent:
+      return "absent";
   }
   return "";
 }

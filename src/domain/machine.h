@@ -1,5 +1,6 @@
 #pragma once
-// The machine as it stands: memory, pressure, and what each mechanism can do here (native API: /machine, `hearth doctor`).
+// The machine as it stands: memory, pressure, and what each mechanism can do here (native API: /machine, `hearth
+// doctor`).
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,10 @@ enum class CapabilityState { works, degraded, absent };
 
 // One mechanism, tried rather than assumed.
 struct Capability {
-  std::string name;                 // "cachestat", "pidfd", "psi_memory", "memlock", "engine", …
+  std::string name;  // "cachestat", "pidfd", "psi_memory", "memlock", "engine", …
   CapabilityState state = CapabilityState::absent;
-  std::string why;                  // what was found, one sentence
-  std::optional<std::string> fix;   // what a person can do about it
+  std::string why;                 // what was found, one sentence
+  std::optional<std::string> fix;  // what a person can do about it
 };
 
 struct MachineView {

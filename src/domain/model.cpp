@@ -6,15 +6,24 @@ namespace hearth::domain {
 
 std::string_view name_of(ModelState state) {
   switch (state) {
-    case ModelState::absent: return "absent";
-    case ModelState::fetching: return "fetching";
-    case ModelState::cold: return "cold";
-    case ModelState::starting: return "starting";
-    case ModelState::hibernated: return "hibernated";
-    case ModelState::ready: return "ready";
-    case ModelState::busy: return "busy";
-    case ModelState::stopping: return "stopping";
-    case ModelState::failed: return "failed";
+    case ModelState::absent:
+      return "absent";
+    case ModelState::fetching:
+      return "fetching";
+    case ModelState::cold:
+      return "cold";
+    case ModelState::starting:
+      return "starting";
+    case ModelState::hibernated:
+      return "hibernated";
+    case ModelState::ready:
+      return "ready";
+    case ModelState::busy:
+      return "busy";
+    case ModelState::stopping:
+      return "stopping";
+    case ModelState::failed:
+      return "failed";
   }
   return "";
 }
@@ -26,9 +35,12 @@ std::optional<ModelState> model_state_named(std::string_view name) {
 
 std::string_view name_of(ServiceClass service_class) {
   switch (service_class) {
-    case ServiceClass::voice: return "voice";
-    case ServiceClass::interactive: return "interactive";
-    case ServiceClass::background: return "background";
+    case ServiceClass::voice:
+      return "voice";
+    case ServiceClass::interactive:
+      return "interactive";
+    case ServiceClass::background:
+      return "background";
   }
   return "";
 }

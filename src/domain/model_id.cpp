@@ -28,17 +28,19 @@ bool is_id(std::string_view text) {
 base::Result<ModelId> ModelId::parse(std::string_view text) {
   std::string lower = base::to_lower(text);
   if (is_id(lower)) return ModelId(std::move(lower));
-  return base::fail(base::ErrorCode::bad_request,
-                    fmt::format("\"{}\" is not a model name; use letters, digits, '.', '_', '-' and at most one ':' between them, at "
-                                "most {} characters",
-                                base::printable(text, 64), kLongest));
+  return base::fail(
+      base::ErrorCode::bad_request,
+      fmt::format("\"{}\" is not a model name; use letters, digits, '.', '_', '-' and at most one ':' between them, at "
+                  "most {} characters",
+                  base::printable(text, 64), kLongest));
 }
 
 base::Result<ModelId> ModelId::from_file_name(std::string_view file_name) {
   std::string_view stem = file_name.substr(file_name.find_last_of('/') + 1);
   std::string name = base::to_lower(stem);
   if (name.ends_with(".gguf")) name.resize(name.size() - 5);
-  std::ranges::replace_if(name, [](char c) { return !is_allowed(c); }, '-');
+  std::ranges::replace_if(
+      name, [](char c) { return !is_allowed(c); }, '-');
   name.erase(name.begin(), std::ranges::find_if(name, is_alnum));
   return parse(std::string_view(name).substr(0, kLongest));
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The name of a model: "qwen3-4b", "qwen3-4b:q4_k_m". Lower-case letters, digits, '.', '_' and '-', at most 128 bytes, with at
-// most one ':' between non-empty parts, each of which begins with a letter or digit. The set is safe as a file name (with
+// The name of a model: "qwen3-4b", "qwen3-4b:q4_k_m". Lower-case letters, digits, '.', '_' and '-', at most 128 bytes,
+// with at most one ':' between non-empty parts, each of which begins with a letter or digit. The set is safe as a file
+// name (with
 // ':' replaced) and as an argument, so a value of this type may be used for both.
 #include <compare>
 #include <string>

@@ -12,9 +12,7 @@ Json instant_or_null(const std::optional<base::Wall>& instant) {
   return instant ? Json(base::rfc3339(*instant)) : Json(nullptr);
 }
 
-Json state_of(const LayerReading& reading) {
-  return reading.warmth ? Json(name_of(*reading.warmth)) : Json(nullptr);
-}
+Json state_of(const LayerReading& reading) { return reading.warmth ? Json(name_of(*reading.warmth)) : Json(nullptr); }
 
 Json sized(const LayerReading& reading) {
   return {{"state", state_of(reading)}, {"bytes", or_null(reading.bytes)}, {"total", or_null(reading.total)}};

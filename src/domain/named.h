@@ -7,7 +7,8 @@
 namespace hearth::domain {
 
 template <typename Values>
-[[nodiscard]] auto find_named(const Values& values, std::string_view name) -> std::optional<typename Values::value_type> {
+[[nodiscard]] auto find_named(const Values& values, std::string_view name)
+    -> std::optional<typename Values::value_type> {
   const auto found = std::ranges::find_if(values, [name](auto value) { return name_of(value) == name; });
   if (found == values.end()) return std::nullopt;
   return *found;

@@ -20,13 +20,14 @@ enum class Api { openai, ollama, anthropic, native };
 
 // An engine start, on Hearth's clock. A request may have waited for all of it, for a part (it came later), or for none.
 struct StartObservation {
-  base::Mono spawned;                       // just before the process was made
-  std::optional<base::Mono> listening;      // its first HTTP answer: the process is up, the model is loading
-  std::optional<base::Mono> ready;          // its health endpoint said ok
+  base::Mono spawned;                   // just before the process was made
+  std::optional<base::Mono> listening;  // its first HTTP answer: the process is up, the model is loading
+  std::optional<base::Mono> ready;      // its health endpoint said ok
   // How long its loading thread slept on storage between spawned and ready: wall time less time running and time
-  // waiting for a processor (/proc/PID/schedstat), counted only where bytes were read. Empty where the kernel does not say.
+  // waiting for a processor (/proc/PID/schedstat), counted only where bytes were read. Empty where the kernel does not
+  // say.
   std::optional<base::Duration> blocked_on_storage;
-  std::optional<base::Bytes> bytes_read;    // from storage, /proc/PID/io read_bytes
+  std::optional<base::Bytes> bytes_read;  // from storage, /proc/PID/io read_bytes
   std::optional<std::uint64_t> major_faults;
 };
 
@@ -48,9 +49,9 @@ struct ProcessDelta {
 struct HostReading {
   std::optional<double> cpu_mhz;
   std::optional<double> gpu_mhz;
-  std::optional<double> load;                     // one-minute load average
-  std::optional<double> psi_memory_some_avg10;    // percent
-  std::optional<base::Bytes> swap_in_bytes;       // since the request came
+  std::optional<double> load;                   // one-minute load average
+  std::optional<double> psi_memory_some_avg10;  // percent
+  std::optional<base::Bytes> swap_in_bytes;     // since the request came
 };
 
 // The raw observations of one request. Instants that never came stay empty.
@@ -63,15 +64,15 @@ struct RequestObservation {
   std::optional<std::string> error;
 
   base::Wall started_at;
-  base::Mono received;                         // head of the request complete
-  std::optional<base::Mono> asked;             // body read and understood; asks for the model
-  std::optional<base::Mono> admitted;          // an engine is ready for it
-  std::optional<base::Mono> sent;              // all of it written to the engine
-  std::optional<base::Mono> prefill_began;     // the engine's first prompt_progress
-  std::optional<base::Mono> first_token;       // first content (or reasoning, or tool call) seen from the engine
-  base::Mono finished;                         // last byte handed to the client's socket
-  std::optional<StartObservation> start;       // the engine start it waited for
-  bool engine_was_busy = false;                // other requests held every slot when it was sent
+  base::Mono received;                      // head of the request complete
+  std::optional<base::Mono> asked;          // body read and understood; asks for the model
+  std::optional<base::Mono> admitted;       // an engine is ready for it
+  std::optional<base::Mono> sent;           // all of it written to the engine
+  std::optional<base::Mono> prefill_began;  // the engine's first prompt_progress
+  std::optional<base::Mono> first_token;    // first content (or reasoning, or tool call) seen from the engine
+  base::Mono finished;                      // last byte handed to the client's socket
+  std::optional<StartObservation> start;    // the engine start it waited for
+  bool engine_was_busy = false;             // other requests held every slot when it was sent
   std::optional<EngineTimings> timings;
   std::optional<ProcessDelta> process;
   LayerReadings before;
@@ -103,7 +104,7 @@ struct Remedy {
 
 struct CausalEvent {
   std::string event;
-  std::string at;                          // RFC 3339
+  std::string at;  // RFC 3339
   std::optional<std::string> by;
   std::optional<std::string> for_whom;
 };
@@ -133,14 +134,14 @@ struct RequestRecord {
   ServiceClass service_class = ServiceClass::interactive;
   int status = 0;
   std::optional<std::string> error;
-  std::string started_at;            // RFC 3339
-  std::optional<double> ttft_ms;     // empty when no token came
+  std::string started_at;         // RFC 3339
+  std::optional<double> ttft_ms;  // empty when no token came
   double total_ms = 0;
   std::optional<TokenCounts> tokens;
   std::optional<double> decode_tokens_per_s;
-  std::vector<StageSpan> stages;     // every stage, in order
+  std::vector<StageSpan> stages;  // every stage, in order
   LayerReadings before;
-  std::optional<Cause> cause;        // empty when no layer missed
+  std::optional<Cause> cause;  // empty when no layer missed
   HostReading host;
 };
 

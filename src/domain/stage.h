@@ -25,9 +25,9 @@ enum class Stage {
   other,
 };
 inline constexpr std::array kAllStages = {
-    Stage::queue,         Stage::admission,      Stage::artifact_fetch, Stage::storage_read, Stage::process_start,
-    Stage::weights_load,  Stage::device_upload,  Stage::kernel_compile, Stage::chat_template, Stage::tokenize,
-    Stage::prefix_restore, Stage::prefill,       Stage::first_decode,   Stage::decode,       Stage::other};
+    Stage::queue,          Stage::admission,     Stage::artifact_fetch, Stage::storage_read,  Stage::process_start,
+    Stage::weights_load,   Stage::device_upload, Stage::kernel_compile, Stage::chat_template, Stage::tokenize,
+    Stage::prefix_restore, Stage::prefill,       Stage::first_decode,   Stage::decode,        Stage::other};
 [[nodiscard]] std::string_view name_of(Stage stage);
 [[nodiscard]] std::optional<Stage> stage_named(std::string_view name);
 

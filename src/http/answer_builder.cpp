@@ -23,7 +23,8 @@ void keep_first(Json& slot, const Json& from, const char* key) {
 void append_logprobs(Json& all, const Json& piece) {
   if (!piece.is_object() || !piece.contains("content") || !piece["content"].is_array()) return;
   if (all.is_null()) all = {{"content", Json::array()}};
-  for (const auto& token : piece["content"]) all["content"].push_back(token);
+  for (const auto& token : piece["content"])
+    all["content"].push_back(token);
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ void AnswerBuilder::take_event(std::string_view data) {
     return;
   }
   if (event.contains("choices") && event["choices"].is_array()) {
-    for (const auto& choice : event["choices"]) take_choice(choice);
+    for (const auto& choice : event["choices"])
+      take_choice(choice);
   }
   if (head_.is_null()) head_ = event;
   keep_first(usage_, event, "usage");
@@ -56,11 +58,13 @@ void AnswerBuilder::take_choice(const Json& chunk) {
     append_text(choice.content, delta, endpoint_ == Endpoint::chat ? "content" : "text");
     append_text(choice.reasoning, delta, "reasoning_content");
     if (delta.contains("tool_calls") && delta["tool_calls"].is_array()) {
-      for (const auto& piece : delta["tool_calls"]) take_tool_call(choice, piece);
+      for (const auto& piece : delta["tool_calls"])
+        take_tool_call(choice, piece);
     }
   }
   if (chunk.contains("logprobs")) append_logprobs(choice.logprobs, chunk["logprobs"]);
-  if (chunk.contains("finish_reason") && !chunk["finish_reason"].is_null()) choice.finish_reason = chunk["finish_reason"];
+  if (chunk.contains("finish_reason") && !chunk["finish_reason"].is_null())
+    choice.finish_reason = chunk["finish_reason"];
 }
 
 // The first piece of a call brings id, type and name; later ones bring more of the arguments.
@@ -80,13 +84,17 @@ AnswerBuilder::Json AnswerBuilder::message_of(const Choice& choice) const {
   if (!choice.reasoning.empty()) message["reasoning_content"] = choice.reasoning;
   if (choice.tool_calls.empty()) return message;
   if (choice.content.empty()) message["content"] = nullptr;
-  for (const auto& [index, call] : choice.tool_calls) message["tool_calls"].push_back(call);
+  for (const auto& [index, call] : choice.tool_calls)
+    message["tool_calls"].push_back(call);
   return message;
 }
 
 AnswerBuilder::Json AnswerBuilder::choice_json(std::size_t index, const Choice& choice) const {
   if (endpoint_ != Endpoint::chat) {
-    return {{"text", choice.content}, {"index", index}, {"logprobs", choice.logprobs}, {"finish_reason", choice.finish_reason}};
+    return {{"text", choice.content},
+            {"index", index},
+            {"logprobs", choice.logprobs},
+            {"finish_reason", choice.finish_reason}};
   }
   Json json = {{"finish_reason", choice.finish_reason}, {"index", index}, {"message", message_of(choice)}};
   if (!choice.logprobs.is_null()) json["logprobs"] = choice.logprobs;
@@ -100,7 +108,8 @@ std::string AnswerBuilder::build_error() const {
 
 std::string AnswerBuilder::build() const {
   Json answer = {{"choices", Json::array()}};
-  for (const auto& [index, choice] : choices_) answer["choices"].push_back(choice_json(index, choice));
+  for (const auto& [index, choice] : choices_)
+    answer["choices"].push_back(choice_json(index, choice));
   const auto copy = [&](const char* key) {
     if (head_.contains(key)) answer[key] = head_[key];
   };

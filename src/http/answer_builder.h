@@ -2,8 +2,8 @@
 // Puts a whole answer together from the engine's stream of chunks, in the form the engine itself would have sent for a
 // request that is not streamed. Pure; one object an answer.
 //
-// Source: chunk and object shapes of llama-server (build 11669): several choices by index, text, reasoning, tool calls in
-// pieces, log probabilities, usage and timings on the last chunk.
+// Source: chunk and object shapes of llama-server (build 11669): several choices by index, text, reasoning, tool calls
+// in pieces, log probabilities, usage and timings on the last chunk.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -49,7 +49,7 @@ class AnswerBuilder {
   Endpoint endpoint_;
   SseSplitter splitter_;
   std::map<std::size_t, Choice> choices_;
-  Json head_;     // the first chunk: id, created, model, fingerprint
+  Json head_;  // the first chunk: id, created, model, fingerprint
   Json usage_;
   Json timings_;
   std::optional<Json> error_;

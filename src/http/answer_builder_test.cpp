@@ -13,33 +13,42 @@ json built(AnswerBuilder& builder) { return json::parse(builder.build()); }
 
 TEST(AnswerBuilder, PutsChatTextUsageAndTimingsTogether) {
   AnswerBuilder builder(Endpoint::chat);
-  builder.feed(event(R"({"choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}],"created":5,"id":"c1","model":"m","system_fingerprint":"f"})"));
+  builder.feed(event(
+      R"({"choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}],"created":5,"id":"c1","model":"m","system_fingerprint":"f"})"));
   builder.feed(event(R"({"choices":[{"index":0,"delta":{"reasoning_content":"hm"}}]})"));
-  builder.feed(event(R"({"choices":[{"index":0,"delta":{"content":"Hel"}}]})") + event(R"({"choices":[{"index":0,"delta":{"content":"lo"}}]})"));
+  builder.feed(event(R"({"choices":[{"index":0,"delta":{"content":"Hel"}}]})") +
+               event(R"({"choices":[{"index":0,"delta":{"content":"lo"}}]})"));
   builder.feed(event(R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})"));
   builder.feed(event(R"({"choices":[],"usage":{"total_tokens":3},"timings":{"prompt_n":1}})"));
   EXPECT_FALSE(builder.complete());
   builder.feed(event("[DONE]"));
   ASSERT_TRUE(builder.complete());
-  EXPECT_EQ(built(builder), json::parse(R"({"choices":[{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"hm"}}],
+  EXPECT_EQ(
+      built(builder),
+      json::parse(
+          R"({"choices":[{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"Hello","reasoning_content":"hm"}}],
     "created":5,"model":"m","system_fingerprint":"f","object":"chat.completion","usage":{"total_tokens":3},"id":"c1","timings":{"prompt_n":1}})"));
 }
 
 TEST(AnswerBuilder, JoinsToolCallPieces) {
   AnswerBuilder builder(Endpoint::chat);
-  builder.feed(event(R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"light","arguments":"{\"on"}}]}}]})"));
-  builder.feed(event(R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\":1}"}}]}}]})"));
+  builder.feed(event(
+      R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"t1","type":"function","function":{"name":"light","arguments":"{\"on"}}]}}]})"));
+  builder.feed(
+      event(R"({"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\":1}"}}]}}]})"));
   builder.feed(event("[DONE]"));
   const json message = built(builder)["choices"][0]["message"];
   EXPECT_EQ(message["content"], nullptr);
-  EXPECT_EQ(message["tool_calls"], json::parse(R"([{"type":"function","function":{"name":"light","arguments":"{\"on\":1}"},"id":"t1"}])"));
+  EXPECT_EQ(message["tool_calls"],
+            json::parse(R"([{"type":"function","function":{"name":"light","arguments":"{\"on\":1}"},"id":"t1"}])"));
 }
 
 TEST(AnswerBuilder, KeepsChoicesApart) {
   AnswerBuilder builder(Endpoint::completions);
   builder.feed(event(R"({"choices":[{"index":1,"text":"b","logprobs":{"content":[{"id":2}]}}]})"));
   builder.feed(event(R"({"choices":[{"index":0,"text":"a"}]})"));
-  builder.feed(event(R"({"choices":[{"index":1,"text":"B","logprobs":{"content":[{"id":3}]},"finish_reason":"length"}]})"));
+  builder.feed(
+      event(R"({"choices":[{"index":1,"text":"B","logprobs":{"content":[{"id":3}]},"finish_reason":"length"}]})"));
   builder.feed(event("[DONE]"));
   const json choices = built(builder)["choices"];
   ASSERT_EQ(choices.size(), 2U);
@@ -58,8 +67,9 @@ TEST(AnswerBuilder, ReportsAnErrorInTheStream) {
 
 TEST(AnswerBuilder, IgnoresShapesItDoesNotKnow) {
   AnswerBuilder builder(Endpoint::chat);
-  for (const char* data : {"null", "[1]", R"({"choices":5})", R"({"choices":[3,null]})", R"({"choices":[{"delta":7}]})",
-                           R"({"choices":[{"delta":{"tool_calls":[1,{"function":2}]}}]})", R"({"choices":[{"index":-4,"delta":{}}]})"}) {
+  for (const char* data :
+       {"null", "[1]", R"({"choices":5})", R"({"choices":[3,null]})", R"({"choices":[{"delta":7}]})",
+        R"({"choices":[{"delta":{"tool_calls":[1,{"function":2}]}}]})", R"({"choices":[{"index":-4,"delta":{}}]})"}) {
     builder.feed(event(data));
   }
   builder.feed(event("[DONE]"));

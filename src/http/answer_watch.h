@@ -1,9 +1,9 @@
 #pragma once
 // Watches an engine's streamed answer pass by: what may go on to the client, and what the stream says of itself.
 //
-// Hearth asks every stream for `return_progress`, because the engine notices a client that has left only when it writes,
-// and because it tells when prefill begins. Those progress events are the one thing taken out again for clients that did
-// not ask for them; every other byte goes on as it came. Pure; one object a stream.
+// Hearth asks every stream for `return_progress`, because the engine notices a client that has left only when it
+// writes, and because it tells when prefill begins. Those progress events are the one thing taken out again for clients
+// that did not ask for them; every other byte goes on as it came. Pure; one object a stream.
 #include <optional>
 #include <string>
 #include <string_view>

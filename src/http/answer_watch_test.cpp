@@ -8,8 +8,10 @@ namespace {
 const std::string kProgress =
     R"(data: {"choices":[{"delta":{"role":"assistant","content":null}}],"prompt_progress":{"total":9,"cache":0,"processed":0,"time_ms":0}})"
     "\n\n";
-const std::string kRole = R"(data: {"choices":[{"delta":{"role":"assistant","content":null}}]})" "\n\n";
-const std::string kToken = R"(data: {"choices":[{"delta":{"content":"Hi \"prompt_progress\": \"timings\":{"}}]})" "\n\n";
+const std::string kRole = R"(data: {"choices":[{"delta":{"role":"assistant","content":null}}]})"
+                          "\n\n";
+const std::string kToken = R"(data: {"choices":[{"delta":{"content":"Hi \"prompt_progress\": \"timings\":{"}}]})"
+                           "\n\n";
 const std::string kLast =
     R"(data: {"choices":[{"delta":{},"finish_reason":"stop"}],"timings":{"cache_n":3,"prompt_n":6,"prompt_ms":1.5,"predicted_n":2,"predicted_ms":4.25}})"
     "\n\n";

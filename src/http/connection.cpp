@@ -62,7 +62,8 @@ rt::Task<rt::error_code> Connection::read_head(Exchange::Parser& parser) {
   using namespace rt::asio::experimental::awaitable_operators;
   stream_.expires_never();
   rt::asio::steady_timer limit(stream_.get_executor(), context_.limits.head_wait);
-  const auto first = co_await (bhttp::async_read_header(stream_, buffer_, parser, rt::kTuple) || limit.async_wait(rt::kTuple));
+  const auto first =
+      co_await (bhttp::async_read_header(stream_, buffer_, parser, rt::kTuple) || limit.async_wait(rt::kTuple));
   if (first.index() == 1) co_return beast::error::timeout;
   co_return std::get<0>(std::get<0>(first));
 }
@@ -109,10 +110,14 @@ rt::Task<void> Connection::refuse_head(Exchange& exchange, rt::error_code error)
 // Why a request is not handed on at all; empty when it is.
 std::optional<Reply> Connection::refusal_of(const Exchange& exchange, const Router::Match& match) const {
   const domain::Api dialect = dialect_of(exchange);
-  if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed) return error_reply(dialect, allowed.error());
+  if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed)
+    return error_reply(dialect, allowed.error());
   if (match.handler != nullptr) return std::nullopt;
-  if (!match.path_known) return error_reply(dialect, {ErrorCode::not_found, "there is nothing at this path; docs/http-api.md lists what there is"});
-  Reply reply = error_reply(dialect, {ErrorCode::not_found, "this path does not take that method; docs/http-api.md lists what it takes"});
+  if (!match.path_known)
+    return error_reply(dialect,
+                       {ErrorCode::not_found, "there is nothing at this path; docs/http-api.md lists what there is"});
+  Reply reply = error_reply(
+      dialect, {ErrorCode::not_found, "this path does not take that method; docs/http-api.md lists what it takes"});
   reply.status = 405;
   return reply;
 }

@@ -1,9 +1,9 @@
 #pragma once
 // One client connection: reads requests one after the other and hands each to its handler.
 //
-// Thread: the I/O thread. Owned by its own coroutine in the Server's TaskGroup. Ends when the client closes, when a limit
-// or deadline is passed (with an answer where one can still be sent), when the server is stopping and no request is in
-// flight, or when cancelled.
+// Thread: the I/O thread. Owned by its own coroutine in the Server's TaskGroup. Ends when the client closes, when a
+// limit or deadline is passed (with an answer where one can still be sent), when the server is stopping and no request
+// is in flight, or when cancelled.
 #include <functional>
 #include <optional>
 #include <string>

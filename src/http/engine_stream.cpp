@@ -14,19 +14,23 @@ namespace bhttp = beast::http;
 
 std::unexpected<base::Error> failed(std::string_view what, const rt::error_code& error) {
   if (error == beast::error::timeout) {
-    return base::fail(ErrorCode::timeout, fmt::format("the engine was silent for {} minutes while {}", EngineStream::kSilence.count(), what));
+    return base::fail(ErrorCode::timeout, fmt::format("the engine was silent for {} minutes while {}",
+                                                      EngineStream::kSilence.count(), what));
   }
   return base::fail(ErrorCode::engine_failed, fmt::format("the engine broke off while {} ({})", what, error.message()));
 }
 
 }  // namespace
 
-rt::Task<base::Status> EngineStream::send(const std::string& socket_path, std::string_view path, std::string_view body) {
+rt::Task<base::Status> EngineStream::send(const std::string& socket_path, std::string_view path,
+                                          std::string_view body) {
   stream_.expires_after(std::chrono::seconds(10));
   const auto [connect_error] = co_await stream_.async_connect(Protocol::endpoint(socket_path), rt::kTuple);
   if (connect_error) co_return failed("connecting to it", connect_error);
   const std::string head = fmt::format(
-      "POST {} HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", path, body.size());
+      "POST {} HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: "
+      "close\r\n\r\n",
+      path, body.size());
   const std::array<rt::asio::const_buffer, 2> buffers = {rt::asio::buffer(head), rt::asio::buffer(body)};
   stream_.expires_after(std::chrono::seconds(60));
   const auto [write_error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
@@ -65,7 +69,8 @@ rt::Task<base::Result<std::string>> EngineStream::read_all(std::size_t most) {
   do {
     if (auto read_piece = co_await read(piece); !read_piece) co_return base::pass(read_piece);
     all += piece;
-    if (all.size() > most) co_return base::fail(ErrorCode::too_large, "the engine's answer is larger than any that is expected");
+    if (all.size() > most)
+      co_return base::fail(ErrorCode::too_large, "the engine's answer is larger than any that is expected");
   } while (!piece.empty());
   co_return all;
 }

@@ -1,8 +1,9 @@
 #pragma once
-// One HTTP exchange with an engine over its Unix socket: send a request, read the answer's head, then its body as it comes.
+// One HTTP exchange with an engine over its Unix socket: send a request, read the answer's head, then its body as it
+// comes.
 //
-// Thread: the I/O thread. A new connection for each request: closing it is how a request is cancelled in the engine, and
-// nobody else's request is on it. Destroying the object closes it.
+// Thread: the I/O thread. A new connection for each request: closing it is how a request is cancelled in the engine,
+// and nobody else's request is on it. Destroying the object closes it.
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -26,7 +27,8 @@ class EngineStream {
   // Connects, sends and reads the head of the answer. `on_sent` is called when the whole request is written.
   // Errors: engine_failed (it closed or does not listen), timeout.
   template <typename F>
-  [[nodiscard]] rt::Task<base::Status> ask(const std::string& socket_path, std::string_view path, std::string_view body, F on_sent) {
+  [[nodiscard]] rt::Task<base::Status> ask(const std::string& socket_path, std::string_view path, std::string_view body,
+                                           F on_sent) {
     if (auto sent = co_await send(socket_path, path, body); !sent) co_return sent;
     on_sent();
     co_return co_await read_head();
@@ -42,7 +44,8 @@ class EngineStream {
 
  private:
   using Protocol = boost::asio::local::stream_protocol;
-  [[nodiscard]] rt::Task<base::Status> send(const std::string& socket_path, std::string_view path, std::string_view body);
+  [[nodiscard]] rt::Task<base::Status> send(const std::string& socket_path, std::string_view path,
+                                            std::string_view body);
   [[nodiscard]] rt::Task<base::Status> read_head();
 
   boost::beast::basic_stream<Protocol> stream_;

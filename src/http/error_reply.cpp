@@ -11,25 +11,38 @@ using base::ErrorCode;
 unsigned status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::model_not_found:
-    case ErrorCode::not_found: return 404;
+    case ErrorCode::not_found:
+      return 404;
     case ErrorCode::does_not_fit:
-    case ErrorCode::no_space: return 507;
-    case ErrorCode::queue_full: return 429;
-    case ErrorCode::loading: return 503;
+    case ErrorCode::no_space:
+      return 507;
+    case ErrorCode::queue_full:
+      return 429;
+    case ErrorCode::loading:
+      return 503;
     case ErrorCode::pinned_conflict:
     case ErrorCode::already_exists:
-    case ErrorCode::in_use: return 409;
-    case ErrorCode::bad_request: return 400;
-    case ErrorCode::unauthorized: return 401;
-    case ErrorCode::permission: return 403;
-    case ErrorCode::engine_failed: return 502;
-    case ErrorCode::too_large: return 413;
-    case ErrorCode::timeout: return 408;
-    case ErrorCode::unsupported: return 501;
+    case ErrorCode::in_use:
+      return 409;
+    case ErrorCode::bad_request:
+      return 400;
+    case ErrorCode::unauthorized:
+      return 401;
+    case ErrorCode::permission:
+      return 403;
+    case ErrorCode::engine_failed:
+      return 502;
+    case ErrorCode::too_large:
+      return 413;
+    case ErrorCode::timeout:
+      return 408;
+    case ErrorCode::unsupported:
+      return 501;
     case ErrorCode::corrupt:
     case ErrorCode::io:
     case ErrorCode::cancelled:
-    case ErrorCode::internal: return 500;
+    case ErrorCode::internal:
+      return 500;
   }
   return 500;
 }
@@ -46,7 +59,8 @@ std::string_view openai_type(ErrorCode code) {
 }  // namespace
 
 std::string error_body(domain::Api api, const base::Error& error) {
-  if (api == domain::Api::native) return domain::to_json(error).dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  if (api == domain::Api::native)
+    return domain::to_json(error).dump(-1, ' ', false, domain::Json::error_handler_t::replace);
   const domain::Json body = {{"error",
                               {{"message", error.message},
                                {"type", openai_type(error.code)},

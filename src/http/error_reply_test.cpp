@@ -11,12 +11,13 @@ using base::ErrorCode;
 using nlohmann::json;
 
 TEST(ErrorReply, StatusesAreThoseOfTheNativeApi) {
-  const std::pair<ErrorCode, unsigned> table[] = {
-      {ErrorCode::model_not_found, 404}, {ErrorCode::does_not_fit, 507},  {ErrorCode::queue_full, 429},
-      {ErrorCode::loading, 503},         {ErrorCode::pinned_conflict, 409}, {ErrorCode::bad_request, 400},
-      {ErrorCode::unauthorized, 401},    {ErrorCode::engine_failed, 502}, {ErrorCode::corrupt, 500},
-      {ErrorCode::too_large, 413}};
-  for (const auto& [code, status] : table) EXPECT_EQ(status_of(code), status) << base::name_of(code);
+  const std::pair<ErrorCode, unsigned> table[] = {{ErrorCode::model_not_found, 404}, {ErrorCode::does_not_fit, 507},
+                                                  {ErrorCode::queue_full, 429},      {ErrorCode::loading, 503},
+                                                  {ErrorCode::pinned_conflict, 409}, {ErrorCode::bad_request, 400},
+                                                  {ErrorCode::unauthorized, 401},    {ErrorCode::engine_failed, 502},
+                                                  {ErrorCode::corrupt, 500},         {ErrorCode::too_large, 413}};
+  for (const auto& [code, status] : table)
+    EXPECT_EQ(status_of(code), status) << base::name_of(code);
 }
 
 TEST(ErrorReply, EachDialectHasItsShape) {

@@ -18,7 +18,8 @@ using base::ErrorCode;
 namespace bhttp = beast::http;
 
 base::Error read_error(const rt::error_code& error) {
-  if (error == beast::error::timeout) return {ErrorCode::timeout, "the request's body stopped coming; send it without pauses"};
+  if (error == beast::error::timeout)
+    return {ErrorCode::timeout, "the request's body stopped coming; send it without pauses"};
   return {ErrorCode::io, "the client left while its request was read (" + error.message() + ")"};
 }
 
@@ -81,8 +82,10 @@ rt::Task<base::Result<std::size_t>> Exchange::read_some(std::span<char> into) {
 rt::Task<base::Result<std::string>> Exchange::read_body() {
   const auto too_large = [this] {
     close_ = true;
-    return base::fail(ErrorCode::too_large, fmt::format("the request's body is larger than {}; send less, or raise max_body in the configuration",
-                                                        base::format_bytes(limits_.body)));
+    return base::fail(
+        ErrorCode::too_large,
+        fmt::format("the request's body is larger than {}; send less, or raise max_body in the configuration",
+                    base::format_bytes(limits_.body)));
   };
   if (content_length().value_or(0) > limits_.body) co_return too_large();
   std::string body;
@@ -105,7 +108,8 @@ bhttp::response<bhttp::empty_body> Exchange::response_head(unsigned status, cons
   response.version(head().version());
   response.result(status);
   response.set(bhttp::field::server, "hearth");
-  for (const auto& [name, value] : headers) response.insert(name, value);
+  for (const auto& [name, value] : headers)
+    response.insert(name, value);
   response.set("x-hearth-request-id", id_);
   response.keep_alive(reusable());
   return response;

@@ -29,9 +29,9 @@ using tcp = boost::asio::ip::tcp;
 struct Limits {
   base::Bytes body = 100'000'000;                   // of a JSON body; a model upload is bounded by the disk instead
   std::uint32_t head = 16U << 10;                   // request line and headers together
-  std::chrono::milliseconds head_wait{15'000};              // from the first byte of a head to its end
-  std::chrono::milliseconds idle_wait{75'000};              // between requests of one connection
-  std::chrono::milliseconds transfer_wait{60'000};          // for any progress while a body is read or an answer written
+  std::chrono::milliseconds head_wait{15'000};      // from the first byte of a head to its end
+  std::chrono::milliseconds idle_wait{75'000};      // between requests of one connection
+  std::chrono::milliseconds transfer_wait{60'000};  // for any progress while a body is read or an answer written
   std::size_t connections = 512;
 };
 
@@ -71,7 +71,8 @@ class Exchange {
 
   // The whole answer at once.
   [[nodiscard]] rt::Task<base::Status> reply(Reply reply);
-  // An answer in pieces: head first, each piece at once, then its end. A client that speaks HTTP/1.0 gets the bare bytes.
+  // An answer in pieces: head first, each piece at once, then its end. A client that speaks HTTP/1.0 gets the bare
+  // bytes.
   [[nodiscard]] rt::Task<base::Status> begin(unsigned status, std::vector<Header> headers);
   [[nodiscard]] rt::Task<base::Status> write(std::string_view piece);
   [[nodiscard]] rt::Task<base::Status> end();
@@ -86,7 +87,8 @@ class Exchange {
   void close_afterwards() { close_ = true; }
 
  private:
-  [[nodiscard]] beast::http::response<beast::http::empty_body> response_head(unsigned status, const std::vector<Header>& headers) const;
+  [[nodiscard]] beast::http::response<beast::http::empty_body> response_head(unsigned status,
+                                                                             const std::vector<Header>& headers) const;
   [[nodiscard]] rt::Task<base::Status> send_continue();
   template <typename Buffers>
   rt::Task<base::Status> send(Buffers buffers);

@@ -46,11 +46,13 @@ base::Status may_ask(const AccessRules& rules, const Caller& caller) {
     return base::fail(ErrorCode::permission, "the Host header names another machine; ask for localhost or 127.0.0.1");
   }
   if (rules.loopback_only && !caller.origin.empty() && !is_this_machine(host_of_origin(caller.origin))) {
-    return base::fail(ErrorCode::permission, "a page from another site may not use this server; open the page from localhost");
+    return base::fail(ErrorCode::permission,
+                      "a page from another site may not use this server; open the page from localhost");
   }
   if (rules.api_key.empty()) return {};
   if (same_key(bearer_of(caller.authorization), rules.api_key) || same_key(caller.x_api_key, rules.api_key)) return {};
-  return base::fail(ErrorCode::unauthorized, "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
+  return base::fail(ErrorCode::unauthorized,
+                    "the API key is missing or wrong; send it as \"Authorization: Bearer KEY\"");
 }
 
 }  // namespace hearth::http

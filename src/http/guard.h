@@ -2,8 +2,8 @@
 // Who may ask at all, judged from the head of a request alone. Pure.
 //
 // A server on loopback is reachable from every page in the household's browsers: a page may send simple requests to
-// 127.0.0.1, and by DNS rebinding even read the answers. So a request must name a host that is this machine, and one that
-// a browser sends for a page (Origin) must come from a page of this machine.
+// 127.0.0.1, and by DNS rebinding even read the answers. So a request must name a host that is this machine, and one
+// that a browser sends for a page (Origin) must come from a page of this machine.
 #include <string>
 #include <string_view>
 

@@ -13,7 +13,9 @@ ErrorCode verdict(const AccessRules& rules, const Caller& caller) {
 }
 constexpr ErrorCode kAllowed = ErrorCode::internal;
 
-Caller from(std::string_view host, std::string_view origin = "") { return {.host = host, .origin = origin, .authorization = "", .x_api_key = ""}; }
+Caller from(std::string_view host, std::string_view origin = "") {
+  return {.host = host, .origin = origin, .authorization = "", .x_api_key = ""};
+}
 
 TEST(Guard, OnLoopbackOnlyThisMachinesNamesPass) {
   const AccessRules rules;

@@ -36,7 +36,8 @@ rt::Task<void> run(Work work, Exchange& exchange, NativePorts ports) {
 template <typename Values>
 Json listed(const char* name, const Values& values) {
   Json array = Json::array();
-  for (const auto& value : values) array.push_back(domain::to_json(value));
+  for (const auto& value : values)
+    array.push_back(domain::to_json(value));
   return {{name, std::move(array)}};
 }
 
@@ -107,7 +108,8 @@ rt::Task<base::Result<Answer>> list_requests(Exchange& exchange, NativePorts por
 
 rt::Task<base::Result<Answer>> show_request(Exchange& exchange, NativePorts ports) {
   const auto record = ports.journal.find(exchange.part("id"));
-  if (!record) co_return base::fail(ErrorCode::not_found, "no such request is remembered; `hearth explain` lists the last ones");
+  if (!record)
+    co_return base::fail(ErrorCode::not_found, "no such request is remembered; `hearth explain` lists the last ones");
   co_return Answer{200, domain::to_json(*record)};
 }
 
@@ -134,13 +136,16 @@ Answer answer_of(const Health& health) {
            {"checks", std::move(checks)}}};
 }
 
-rt::Task<base::Result<Answer>> show_health(Exchange&, NativePorts ports) { co_return answer_of(ports.machine.health()); }
+rt::Task<base::Result<Answer>> show_health(Exchange&, NativePorts ports) {
+  co_return answer_of(ports.machine.health());
+}
 
 }  // namespace
 
 void add_native_routes(Router& router, NativePorts ports) {
   const auto add = [&](verb method, std::string_view path, Work work) {
-    router.add(method, fmt::format("{}{}", kBase, path), [work, ports](Exchange& exchange) { return run(work, exchange, ports); });
+    router.add(method, fmt::format("{}{}", kBase, path),
+               [work, ports](Exchange& exchange) { return run(work, exchange, ports); });
   };
   add(verb::get, "/models", list_models);
   add(verb::get, "/models/{id}", show_model);

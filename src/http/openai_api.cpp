@@ -19,7 +19,8 @@ rt::Task<void> list_models(Exchange& exchange, ModelShelf& shelf) {
     co_return;
   }
   Json data = Json::array();
-  for (const auto& model : *models) data.push_back(model_json(model));
+  for (const auto& model : *models)
+    data.push_back(model_json(model));
   Json list = {{"object", "list"}, {"data", std::move(data)}};
   co_await respond_json(exchange, 200, std::move(list));
 }
@@ -42,7 +43,8 @@ rt::Task<void> show_model(Exchange& exchange, ModelShelf& shelf) {
 
 void add_openai_routes(Router& router, Relay& relay, ModelShelf& shelf) {
   for (const Endpoint endpoint : {Endpoint::chat, Endpoint::completions, Endpoint::embeddings}) {
-    router.add(verb::post, path_of(endpoint), [&relay, endpoint](Exchange& exchange) { return relay.serve(endpoint, exchange); });
+    router.add(verb::post, path_of(endpoint),
+               [&relay, endpoint](Exchange& exchange) { return relay.serve(endpoint, exchange); });
   }
   router.add(verb::get, "/v1/models", [&shelf](Exchange& exchange) { return list_models(exchange, shelf); });
   router.add(verb::get, "/v1/models/{id}", [&shelf](Exchange& exchange) { return show_model(exchange, shelf); });

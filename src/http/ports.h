@@ -1,7 +1,7 @@
 #pragma once
 // What the HTTP side needs of the rest of Hearth, in its own words. The composition root joins these to the keeper, the
-// store and the timeline. All of it is called on the I/O thread; a Task may be cancelled at any wait, which gives up the
-// caller's wait and nothing else.
+// store and the timeline. All of it is called on the I/O thread; a Task may be cancelled at any wait, which gives up
+// the caller's wait and nothing else.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,7 +61,8 @@ class ModelShelf {
   // Stops its engine first when it is idle. Errors: model_not_found, in_use.
   [[nodiscard]] virtual rt::Task<base::Status> remove(domain::ModelId model) = 0;
   // Errors: no_space, already_exists (other content under that name), io.
-  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model, std::uint64_t bytes) = 0;
+  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model,
+                                                                                    std::uint64_t bytes) = 0;
 };
 
 // Takes what was observed and answers for it later.

@@ -119,7 +119,8 @@ void Relay::note(Call& call) const {
 rt::Task<base::Status> Relay::carry_stream(Call& call) {
   call.watch = std::make_unique<AnswerWatch>(call.plan->client_progress);
   call.seen.status = static_cast<int>(call.engine->status());
-  if (auto begun = co_await call.exchange.begin(call.engine->status(), headers_for(call, true)); !begun) co_return begun;
+  if (auto begun = co_await call.exchange.begin(call.engine->status(), headers_for(call, true)); !begun)
+    co_return begun;
   std::string piece;
   std::string out;
   do {
@@ -147,13 +148,15 @@ rt::Task<base::Status> Relay::carry_whole(Call& call) {
     note(call);
     builder.feed(piece);
     total += piece.size();
-    if (total > kLargestAnswer) co_return base::fail(ErrorCode::too_large, "the answer is larger than 64 MB; ask for it with \"stream\": true");
+    if (total > kLargestAnswer)
+      co_return base::fail(ErrorCode::too_large, "the answer is larger than 64 MB; ask for it with \"stream\": true");
   } while (!piece.empty());
   if (builder.error()) {
     call.seen.error = call.watch->error();
     co_return co_await reply_whole(call, 500, builder.build_error());
   }
-  if (!builder.complete()) co_return base::fail(ErrorCode::engine_failed, "the engine's answer ended before it was complete");
+  if (!builder.complete())
+    co_return base::fail(ErrorCode::engine_failed, "the engine's answer ended before it was complete");
   co_return co_await reply_whole(call, call.engine->status(), builder.build());
 }
 
@@ -161,7 +164,8 @@ rt::Task<base::Status> Relay::carry_whole(Call& call) {
 rt::Task<base::Status> Relay::carry_plain(Call& call) {
   auto body = co_await call.engine->read_all(kLargestAnswer);
   if (!body) co_return base::pass(body);
-  if (call.engine->status() >= 400) call.seen.error = fmt::format("the engine refused the request: {}", body->substr(0, 500));
+  if (call.engine->status() >= 400)
+    call.seen.error = fmt::format("the engine refused the request: {}", body->substr(0, 500));
   call.seen.timings = timings_in(*body);
   co_return co_await reply_whole(call, call.engine->status(), std::move(*body));
 }
@@ -181,11 +185,13 @@ std::vector<Header> Relay::headers_for(Call& call, bool stream) const {
     headers = {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
   }
   call.seen.finished = clock_.now();  // as if it ended here: what the header can know
-  if (std::string timing = journal_.header_timing(call.seen); !timing.empty()) headers.emplace_back("Server-Timing", std::move(timing));
+  if (std::string timing = journal_.header_timing(call.seen); !timing.empty())
+    headers.emplace_back("Server-Timing", std::move(timing));
   return headers;
 }
 
-// The answer that is not the one asked for. Once a stream has begun its status is out: the error becomes its last event.
+// The answer that is not the one asked for. Once a stream has begun its status is out: the error becomes its last
+// event.
 rt::Task<void> Relay::fail(Call& call, base::Error error) {
   call.seen.error = error.message;
   base::Status told;

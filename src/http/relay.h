@@ -1,8 +1,8 @@
 #pragma once
 // Carries one OpenAI request to an engine and its answer back, and observes it on the way.
 //
-// The client's connection is watched all the time: when it closes, the relay is cancelled, which closes the connection to
-// the engine, which cancels this request there and no other. A model start that is under way goes on.
+// The client's connection is watched all the time: when it closes, the relay is cancelled, which closes the connection
+// to the engine, which cancels this request there and no other. A model start that is under way goes on.
 #include "http/exchange.h"
 #include "http/ports.h"
 #include "http/relay_body.h"
@@ -11,7 +11,8 @@ namespace hearth::http {
 
 class Relay {
  public:
-  Relay(EngineGate& gate, RequestJournal& journal, const base::Clock& clock) : gate_(gate), journal_(journal), clock_(clock) {}
+  Relay(EngineGate& gate, RequestJournal& journal, const base::Clock& clock)
+      : gate_(gate), journal_(journal), clock_(clock) {}
 
   // Answers the exchange, whatever happens, and records it in the journal.
   [[nodiscard]] rt::Task<void> serve(Endpoint endpoint, Exchange& exchange);

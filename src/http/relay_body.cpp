@@ -21,18 +21,26 @@ base::Result<Json> parse_object(std::string_view body) {
   };
   try {
     Json json = Json::parse(body, watch_depth);
-    if (too_deep) return base::fail(ErrorCode::bad_request, fmt::format("the request body is nested deeper than {} levels; flatten it", kDeepest));
+    if (too_deep)
+      return base::fail(ErrorCode::bad_request,
+                        fmt::format("the request body is nested deeper than {} levels; flatten it", kDeepest));
     if (json.is_object()) return json;
-    return base::fail(ErrorCode::bad_request, fmt::format("the request body is a JSON {}, not an object; send {{\"model\": …}}", json.type_name()));
+    return base::fail(
+        ErrorCode::bad_request,
+        fmt::format("the request body is a JSON {}, not an object; send {{\"model\": …}}", json.type_name()));
   } catch (const Json::parse_error& error) {
-    return base::fail(ErrorCode::bad_request, fmt::format("the request body is not JSON (at byte {}); send a JSON object with Content-Type application/json", error.byte));
+    return base::fail(
+        ErrorCode::bad_request,
+        fmt::format("the request body is not JSON (at byte {}); send a JSON object with Content-Type application/json",
+                    error.byte));
   }
 }
 
 base::Result<domain::ModelId> model_of(const Json& json) {
   const auto model = json.find("model");
   if (model == json.end() || !model->is_string()) {
-    return base::fail(ErrorCode::bad_request, "the request names no model; set \"model\" to one that `hearth list` shows");
+    return base::fail(ErrorCode::bad_request,
+                      "the request names no model; set \"model\" to one that `hearth list` shows");
   }
   return domain::ModelId::parse(model->get_ref<const std::string&>());
 }
@@ -66,9 +74,12 @@ std::string as_stream(Json json) {
 
 std::string_view path_of(Endpoint endpoint) {
   switch (endpoint) {
-    case Endpoint::chat: return "/v1/chat/completions";
-    case Endpoint::completions: return "/v1/completions";
-    case Endpoint::embeddings: return "/v1/embeddings";
+    case Endpoint::chat:
+      return "/v1/chat/completions";
+    case Endpoint::completions:
+      return "/v1/completions";
+    case Endpoint::embeddings:
+      return "/v1/embeddings";
   }
   return "";
 }

@@ -41,7 +41,8 @@ TEST(RelayBody, EmbeddingsAreLeftAlone) {
 TEST(RelayBody, LogProbabilitiesOfAWholeAnswerAreNotAskedAsAStream) {
   const std::string body = R"({"model":"a","logprobs":true})";
   EXPECT_EQ(plan_relay(Endpoint::chat, body)->upstream, body);
-  EXPECT_NE(plan_relay(Endpoint::chat, R"({"model":"a","logprobs":false})")->upstream.find("\"stream\":true"), std::string::npos);
+  EXPECT_NE(plan_relay(Endpoint::chat, R"({"model":"a","logprobs":false})")->upstream.find("\"stream\":true"),
+            std::string::npos);
 }
 
 TEST(RelayBody, RefusesBadBodiesInASentence) {

@@ -8,13 +8,17 @@ namespace hearth::http {
 namespace {
 
 rt::Task<void> send(Exchange& exchange, Reply reply) {
-  if (auto sent = co_await exchange.reply(std::move(reply)); !sent) spdlog::debug("request {}: {}", exchange.id(), sent.error().message);
+  if (auto sent = co_await exchange.reply(std::move(reply)); !sent)
+    spdlog::debug("request {}: {}", exchange.id(), sent.error().message);
 }
 
 }  // namespace
 
 Reply error_reply(domain::Api api, const base::Error& error) {
-  Reply reply{.status = status_of(error.code), .content_type = "application/json", .body = error_body(api, error), .headers = {}};
+  Reply reply{.status = status_of(error.code),
+              .content_type = "application/json",
+              .body = error_body(api, error),
+              .headers = {}};
   if (auto seconds = retry_after_of(error)) reply.headers.emplace_back("Retry-After", *seconds);
   return reply;
 }

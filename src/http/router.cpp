@@ -12,7 +12,8 @@ using beast::http::verb;
 
 bool is_placeholder(std::string_view part) { return part.starts_with('{') && part.ends_with('}'); }
 
-std::optional<std::map<std::string, std::string>> fit(const std::vector<std::string>& pattern, const std::vector<std::string_view>& path) {
+std::optional<std::map<std::string, std::string>> fit(const std::vector<std::string>& pattern,
+                                                      const std::vector<std::string_view>& path) {
   if (pattern.size() != path.size()) return std::nullopt;
   std::map<std::string, std::string> parts;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -31,7 +32,8 @@ std::optional<std::map<std::string, std::string>> fit(const std::vector<std::str
 
 void Router::add(verb method, std::string_view pattern, Handler handler) {
   std::vector<std::string> parts;
-  for (const auto part : base::split(pattern, '/')) parts.emplace_back(part);
+  for (const auto part : base::split(pattern, '/'))
+    parts.emplace_back(part);
   routes_.push_back({method, std::move(parts), std::move(handler)});
 }
 

@@ -22,7 +22,8 @@ void log_crash(const std::exception_ptr& failure) {
 base::Status listen_error(const std::string& host, std::uint16_t port, const rt::error_code& error) {
   auto failure = base::error_from_errno(fmt::format("listening on {}:{}", host, port), error.value());
   if (failure.code == ErrorCode::in_use) {
-    failure.message = fmt::format("port {} on {} is in use by another program; stop it or choose another with --listen HOST:PORT", port, host);
+    failure.message = fmt::format(
+        "port {} on {} is in use by another program; stop it or choose another with --listen HOST:PORT", port, host);
   }
   return std::unexpected(std::move(failure));
 }
@@ -41,7 +42,10 @@ Server::Server(rt::asio::any_io_executor executor, const Router& router, Limits 
 base::Status Server::bind(const std::string& host, std::uint16_t port) {
   rt::error_code error;
   const auto address = rt::asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
-  if (error) return base::fail(ErrorCode::bad_request, fmt::format("\"{}\" is not an IP address; listen on 127.0.0.1 or another address of this machine", host));
+  if (error)
+    return base::fail(
+        ErrorCode::bad_request,
+        fmt::format("\"{}\" is not an IP address; listen on 127.0.0.1 or another address of this machine", host));
   const tcp::endpoint endpoint(address, port);
   acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
@@ -81,11 +85,13 @@ rt::Task<void> Server::serve_connection(tcp::socket socket) {
 rt::Task<void> Server::stop(base::Duration grace) {
   rt::error_code ignored;  // closing a listening socket does not fail in a way that matters
   acceptor_.close(ignored);
-  for (Connection* connection : open_) connection->finish_soon();
+  for (Connection* connection : open_)
+    connection->finish_soon();
   if (co_await tasks_.join(grace)) co_return;
   spdlog::info("cutting {} connections that did not finish in time", open_.size());
   tasks_.cancel_all();
-  if (!co_await tasks_.join(std::chrono::seconds(5))) spdlog::error("{} connections did not end when cancelled", tasks_.size());
+  if (!co_await tasks_.join(std::chrono::seconds(5)))
+    spdlog::error("{} connections did not end when cancelled", tasks_.size());
 }
 
 }  // namespace hearth::http

@@ -1,8 +1,9 @@
 #pragma once
 // The listener: accepts connections and owns them.
 //
-// Thread: the I/O thread. bind() takes the port, serve() begins to accept; stop() is the graceful end: it stops accepting, closes idle connections, lets the
-// rest finish for `grace`, then cancels them and waits. Once it serves it must be stopped before it is destroyed.
+// Thread: the I/O thread. bind() takes the port, serve() begins to accept; stop() is the graceful end: it stops
+// accepting, closes idle connections, lets the rest finish for `grace`, then cancels them and waits. Once it serves it
+// must be stopped before it is destroyed.
 #include <memory>
 #include <set>
 #include <string>
@@ -14,8 +15,8 @@ namespace hearth::http {
 
 class Server {
  public:
-  Server(rt::asio::any_io_executor executor, const Router& router, Limits limits, AccessRules rules, const base::Clock& clock,
-         std::function<std::string()> new_id);
+  Server(rt::asio::any_io_executor executor, const Router& router, Limits limits, AccessRules rules,
+         const base::Clock& clock, std::function<std::string()> new_id);
 
   // Errors: in_use ("… use --listen HOST:PORT"), permission, bad_request (not an address).
   [[nodiscard]] base::Status bind(const std::string& host, std::uint16_t port);

@@ -56,7 +56,8 @@ class ScriptedEngine {
     request.resize(65536);
     const auto [error, read] = co_await socket.async_read_some(asio::buffer(request), rt::kTuple);
     request.resize(read);
-    for (const auto& piece : script) co_await asio::async_write(socket, asio::buffer(piece), rt::kTuple);
+    for (const auto& piece : script)
+      co_await asio::async_write(socket, asio::buffer(piece), rt::kTuple);
     char byte = 0;
     if (stay_silent_at_end) {
       const auto [gone, none] = co_await socket.async_read_some(asio::buffer(&byte, 1), rt::kTuple);
@@ -73,7 +74,9 @@ struct ScriptedLease final : EngineLease {
   explicit ScriptedLease(std::string at) : path(std::move(at)) {}
   [[nodiscard]] const std::string& socket_path() const override { return path; }
   void describe(domain::RequestObservation&) const override {}
-  void conclude(domain::RequestObservation& seen, bool answered) override { seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0}; }
+  void conclude(domain::RequestObservation& seen, bool answered) override {
+    seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0};
+  }
   [[nodiscard]] rt::Task<base::Error> why_gone() override {
     co_return base::Error{base::ErrorCode::engine_failed, "the engine was killed by signal 9: last words"};
   }
@@ -106,9 +109,11 @@ class ServerTest : public testing::Test {
 
   void add_routes() {
     for (const Endpoint endpoint : {Endpoint::chat, Endpoint::completions, Endpoint::embeddings}) {
-      router.add(beast::http::verb::post, path_of(endpoint), [this, endpoint](Exchange& exchange) { return relay.serve(endpoint, exchange); });
+      router.add(beast::http::verb::post, path_of(endpoint),
+                 [this, endpoint](Exchange& exchange) { return relay.serve(endpoint, exchange); });
     }
-    router.add(beast::http::verb::get, "/hello", [](Exchange& exchange) { return respond_json(exchange, 200, domain::Json("hi")); });
+    router.add(beast::http::verb::get, "/hello",
+               [](Exchange& exchange) { return respond_json(exchange, 200, domain::Json("hi")); });
   }
 
   // Runs a client's coroutine against the server, then stops everything.
@@ -139,7 +144,8 @@ class ServerTest : public testing::Test {
 
   rt::Task<tcp::socket> connect() {
     tcp::socket socket(io);
-    co_await socket.async_connect(tcp::endpoint(asio::ip::make_address("127.0.0.1"), server->port()), asio::use_awaitable);
+    co_await socket.async_connect(tcp::endpoint(asio::ip::make_address("127.0.0.1"), server->port()),
+                                  asio::use_awaitable);
     co_return socket;
   }
 
@@ -153,7 +159,8 @@ class ServerTest : public testing::Test {
   }
 
   static std::string post(std::string_view path, std::string_view body, std::string_view more = "") {
-    return fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{}", path, more, body.size(), body);
+    return fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{}",
+                       path, more, body.size(), body);
   }
   static std::string chunk(std::string_view text) { return fmt::format("{:x}\r\n{}\r\n", text.size(), text); }
   static constexpr std::string_view kStreamHead =
@@ -175,7 +182,9 @@ const std::string kWhole = R"({"model":"m","messages":[]})";
 const std::string kToken = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n";
 const std::string kProgress = "data: {\"choices\":[],\"prompt_progress\":{\"total\":1}}\n\n";
 const std::string kEnd =
-    "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"timings\":{\"prompt_n\":2,\"predicted_n\":1}}\n\ndata: [DONE]\n\n";
+    "data: "
+    "{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"timings\":{\"prompt_n\":2,\"predicted_n\":"
+    "1}}\n\ndata: [DONE]\n\n";
 
 TEST_F(ServerTest, ForwardsAStreamWithoutTheProgressEvents) {
   engine.script = {std::string(kStreamHead), chunk(kProgress), chunk(kToken), chunk(kEnd), "0\r\n\r\n"};
@@ -209,7 +218,9 @@ TEST_F(ServerTest, AnHttp10ClientGetsBareBytes) {
 }
 
 TEST_F(ServerTest, PassesTheEnginesRefusalOn) {
-  engine.script = {"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"error\":\"too long\"}\n"};
+  engine.script = {
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"error\":\"too "
+      "long\"}\n"};
   const std::string answer = run(talk(post("/v1/chat/completions", kChat)));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(answer, HasSubstr("{\"error\":\"too long\"}"));
@@ -249,7 +260,8 @@ TEST_F(ServerTest, AClientThatLeavesCancelsItsRequestInTheEngine) {
     std::string answer;
     co_await asio::async_read_until(socket, asio::dynamic_buffer(answer), "Hi", asio::use_awaitable);
     socket.close();
-    while (journal.seen.empty() || !engine.peer_left) co_await rt::pause(1ms);
+    while (journal.seen.empty() || !engine.peer_left)
+      co_await rt::pause(1ms);
     co_return true;
   };
   EXPECT_TRUE(run(leave_after_the_first_token()));
@@ -262,9 +274,11 @@ TEST_F(ServerTest, AClientThatLeavesBeforeTheAnswerCancelsToo) {
     tcp::socket socket = co_await connect();
     const std::string request = post("/v1/chat/completions", kWhole);
     co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
-    while (engine.request.empty()) co_await rt::pause(1ms);
+    while (engine.request.empty())
+      co_await rt::pause(1ms);
     socket.close();
-    while (journal.seen.empty() || !engine.peer_left) co_await rt::pause(1ms);
+    while (journal.seen.empty() || !engine.peer_left)
+      co_await rt::pause(1ms);
     co_return true;
   };
   EXPECT_TRUE(run(leave_at_once()));
@@ -276,7 +290,8 @@ TEST_F(ServerTest, OneConnectionTakesManyRequests) {
   const std::string last = "GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   const std::string answer = run(talk(one + one + last));
   std::size_t answers = 0;
-  for (auto at = answer.find("\"hi\""); at != std::string::npos; at = answer.find("\"hi\"", at + 1)) ++answers;
+  for (auto at = answer.find("\"hi\""); at != std::string::npos; at = answer.find("\"hi\"", at + 1))
+    ++answers;
   EXPECT_EQ(answers, 3U) << answer;
 }
 
@@ -287,15 +302,18 @@ TEST_F(ServerTest, HeadGivesTheHeadOnly) {
 }
 
 TEST_F(ServerTest, UnknownPathsAndMethodsAreTold) {
-  EXPECT_THAT(run(talk("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")), StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(run(talk("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")),
+              StartsWith("HTTP/1.1 404"));
 }
 
 TEST_F(ServerTest, AWrongMethodIs405) {
-  EXPECT_THAT(run(talk("PUT /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(run(talk("PUT /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")),
+              StartsWith("HTTP/1.1 405"));
 }
 
 TEST_F(ServerTest, AForeignHostIsRefused) {
-  EXPECT_THAT(run(talk("GET /hello HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")), StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(run(talk("GET /hello HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")),
+              StartsWith("HTTP/1.1 403"));
 }
 
 TEST_F(ServerTest, WhatIsNotHttpIs400) {
@@ -310,33 +328,39 @@ TEST_F(ServerTest, ABodyThatIsNotJsonIs400) {
 
 TEST_F(ServerTest, ATooLargeBodyIs413BeforeItIsRead) {
   limits.body = 1000;
-  const std::string answer = run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\nxxxx"));
+  const std::string answer =
+      run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000000\r\n\r\nxxxx"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(answer, HasSubstr("max_body"));
 }
 
 TEST_F(ServerTest, ATooLargeChunkedBodyIs413) {
   limits.body = 1000;
-  const std::string answer = run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                                      chunk(std::string(5000, 'x')) + "0\r\n\r\n"));
+  const std::string answer =
+      run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" +
+               chunk(std::string(5000, 'x')) + "0\r\n\r\n"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
 }
 
 TEST_F(ServerTest, AChunkedBodyIsUnderstood) {
   engine.script = {std::string(kStreamHead), chunk(kToken), chunk(kEnd), "0\r\n\r\n"};
-  const std::string answer = run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                                      chunk(kWhole.substr(0, 7)) + chunk(kWhole.substr(7)) + "0\r\n\r\n"));
+  const std::string answer =
+      run(talk("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: "
+               "chunked\r\n\r\n" +
+               chunk(kWhole.substr(0, 7)) + chunk(kWhole.substr(7)) + "0\r\n\r\n"));
   EXPECT_THAT(answer, HasSubstr("\"Hi\""));
 }
 
 TEST_F(ServerTest, AClientThatExpectsContinueGetsIt) {
   engine.script = {std::string(kStreamHead), chunk(kToken), chunk(kEnd), "0\r\n\r\n"};
-  EXPECT_THAT(run(talk(post("/v1/chat/completions", kWhole, "Expect: 100-continue\r\n"))), StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"));
+  EXPECT_THAT(run(talk(post("/v1/chat/completions", kWhole, "Expect: 100-continue\r\n"))),
+              StartsWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200"));
 }
 
 TEST_F(ServerTest, TooManyHeadersAre431) {
   limits.head = 2000;
-  EXPECT_THAT(run(talk("GET /hello HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(5000, 'x'))), StartsWith("HTTP/1.1 431"));
+  EXPECT_THAT(run(talk("GET /hello HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(5000, 'x'))),
+              StartsWith("HTTP/1.1 431"));
 }
 
 TEST_F(ServerTest, HeadersThatNeverEndAre408) {

@@ -1,6 +1,6 @@
 #pragma once
-// Server-sent events as a stream of bytes: finds where each event ends. Pure; any split of the bytes gives the same events.
-// Source: WHATWG HTML, "Server-sent events"; llama-server ends every event with an empty line of "\n".
+// Server-sent events as a stream of bytes: finds where each event ends. Pure; any split of the bytes gives the same
+// events. Source: WHATWG HTML, "Server-sent events"; llama-server ends every event with an empty line of "\n".
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -13,8 +13,8 @@ class SseSplitter {
   // An event longer than this is handed out in pieces, as if each were an event: memory stays bounded.
   static constexpr std::size_t kLongestEvent = 8U << 20;
 
-  // Calls sink(std::string_view event) for each event completed by `bytes`, its closing empty line included. The view is
-  // valid during the call.
+  // Calls sink(std::string_view event) for each event completed by `bytes`, its closing empty line included. The view
+  // is valid during the call.
   template <typename Sink>
   void feed(std::string_view bytes, Sink&& sink);
 

@@ -23,7 +23,8 @@ TEST(Sse, EverySplitGivesTheSameEvents) {
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     SseSplitter splitter;
     auto events = events_of(splitter, std::string_view(text).substr(0, cut));
-    for (auto& event : events_of(splitter, std::string_view(text).substr(cut))) events.push_back(event);
+    for (auto& event : events_of(splitter, std::string_view(text).substr(cut)))
+      events.push_back(event);
     EXPECT_EQ(events, expected) << "cut at " << cut;
     EXPECT_EQ(splitter.take_rest(), "");
   }
@@ -39,7 +40,8 @@ TEST(Sse, AnEndlessEventIsPassedOnInPieces) {
   SseSplitter splitter;
   std::size_t passed = 0;
   const std::string piece(1U << 20, 'x');
-  for (int i = 0; i < 20; ++i) splitter.feed(piece, [&](std::string_view event) { passed += event.size(); });
+  for (int i = 0; i < 20; ++i)
+    splitter.feed(piece, [&](std::string_view event) { passed += event.size(); });
   EXPECT_EQ(passed + splitter.take_rest().size(), 20U << 20);
   EXPECT_GT(passed, 0U);
 }

@@ -13,8 +13,8 @@ class HostSampler {
   HostSampler(const sys::Memory& memory, const base::Clock& clock) : memory_(memory), clock_(clock) {}
 
   struct Sample {
-    domain::HostReading reading;              // swap_in_bytes is empty
-    std::optional<base::Bytes> swapped_in;    // since boot
+    domain::HostReading reading;            // swap_in_bytes is empty
+    std::optional<base::Bytes> swapped_in;  // since boot
   };
   // Clocks, load and pressure are at most kFresh old; requests that come together share one reading.
   [[nodiscard]] Sample sample();

@@ -121,7 +121,8 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
 rt::Task<base::Result<std::vector<domain::ModelView>>> Keeper::list() {
   const auto models = co_await parts_.pool.run([this] { return parts_.store.list(); });
   std::vector<domain::ModelView> views;
-  for (const auto& model : models) views.push_back(co_await view_of(model));
+  for (const auto& model : models)
+    views.push_back(co_await view_of(model));
   co_return views;
 }
 
@@ -136,7 +137,8 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
     const std::shared_ptr<Resident> resident = known->second;
     const ModelState state = resident->state();
     if (resident->in_flight() > 0 || state == ModelState::starting) {
-      co_return base::fail(ErrorCode::in_use, fmt::format("model {} is {}; wait until its requests are done", id.text(), name_of(state)));
+      co_return base::fail(ErrorCode::in_use,
+                           fmt::format("model {} is {}; wait until its requests are done", id.text(), name_of(state)));
     }
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
     residents_.erase(id);
@@ -150,12 +152,14 @@ std::optional<base::Duration> Keeper::oldest_wait() const {
 }
 
 rt::Task<void> Keeper::stop_one(std::shared_ptr<Resident> resident) {
-  if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) spdlog::error("{}", stopped.error().message);
+  if (auto stopped = co_await resident->supervisor().shut_down(); !stopped)
+    spdlog::error("{}", stopped.error().message);
 }
 
 rt::Task<void> Keeper::stop() {
   rt::TaskGroup stopping(parts_.executor, parts_.on_crash);
-  for (auto& [id, resident] : residents_) stopping.spawn(stop_one(resident));
+  for (auto& [id, resident] : residents_)
+    stopping.spawn(stop_one(resident));
   co_await stopping.join(std::chrono::seconds(30));
   if (!co_await tasks_.join(std::chrono::seconds(5))) spdlog::warn("measuring layers did not end in time");
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The one owner of what is known of every model while the server runs: its engine, who uses it, what was measured of it.
+// The one owner of what is known of every model while the server runs: its engine, who uses it, what was measured of
+// it.
 //
 // Thread: the I/O thread. Blocking work (store, page cache) runs on the pool. Must outlive its leases; stop() before it
 // goes.
@@ -54,8 +55,8 @@ class Keeper {
   [[nodiscard]] rt::Task<base::Result<std::vector<domain::ModelView>>> list();
   // Errors: model_not_found, corrupt.
   [[nodiscard]] rt::Task<base::Result<domain::ModelView>> find(domain::ModelId id);
-  // Stops an idle engine and removes the model. Errors: model_not_found; in_use while a request is running or a start is
-  // under way; timeout when the engine would not die.
+  // Stops an idle engine and removes the model. Errors: model_not_found; in_use while a request is running or a start
+  // is under way; timeout when the engine would not die.
   [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId id);
 
   // The longest that a request which still waits for an engine has waited.
@@ -68,7 +69,8 @@ class Keeper {
   [[nodiscard]] rt::Task<base::Result<artifact::StoredModel>> stored(domain::ModelId id);
   [[nodiscard]] rt::Task<domain::ModelView> view_of(artifact::StoredModel model);
   [[nodiscard]] rt::Task<domain::LayerReadings> measure(artifact::StoredModel model);
-  [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id, Resident& resident);
+  [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
+                                                                          Resident& resident);
   [[nodiscard]] rt::Task<void> stop_one(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);
 

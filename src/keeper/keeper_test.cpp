@@ -26,11 +26,15 @@ struct Switches {
 
 class SwitchedProcess final : public engine::EngineProcess {
  public:
-  SwitchedProcess(const rt::asio::any_io_executor& executor, const Switches& switches) : switches_(switches), changed_(executor) {}
+  SwitchedProcess(const rt::asio::any_io_executor& executor, const Switches& switches)
+      : switches_(switches), changed_(executor) {}
   rt::Task<void> run() override {
-    while (!ended_) (void)co_await changed_.wait_until(base::Mono::max());
+    while (!ended_)
+      (void)co_await changed_.wait_until(base::Mono::max());
   }
-  rt::Task<engine::Health> health() override { co_return switches_.ready ? engine::Health::ready : engine::Health::loading; }
+  rt::Task<engine::Health> health() override {
+    co_return switches_.ready ? engine::Health::ready : engine::Health::loading;
+  }
   [[nodiscard]] sys::ProcReading reading() const override { return {}; }
   [[nodiscard]] std::uint64_t output_bytes() const override { return ++said_; }  // it moves: no stall
   [[nodiscard]] std::vector<std::string> last_lines() const override { return {}; }
@@ -53,7 +57,8 @@ class SwitchedProcess final : public engine::EngineProcess {
 
 class SwitchedStarter final : public engine::Starter {
  public:
-  SwitchedStarter(rt::asio::any_io_executor executor, Switches& switches) : executor_(std::move(executor)), switches_(switches) {}
+  SwitchedStarter(rt::asio::any_io_executor executor, Switches& switches)
+      : executor_(std::move(executor)), switches_(switches) {}
   base::Result<std::unique_ptr<engine::EngineProcess>> start() override {
     ++switches_.starts;
     return std::make_unique<SwitchedProcess>(executor_, switches_);
@@ -79,17 +84,23 @@ class KeeperTest : public artifact::StoreFixture {
     EXPECT_TRUE(import(*store, "a", artifact::GgufSample::model()));
     EXPECT_TRUE(import(*store, "b", artifact::GgufSample::model()));
     keeper.emplace(KeeperParts{io.get_executor(), pool, *store, stats, pages, memory, clock,
-                               [this](artifact::StoredModel model) { return serve(std::move(model)); }, [](domain::ModelView&) {},
+                               [this](artifact::StoredModel model) { return serve(std::move(model)); },
+                               [](domain::ModelView&) {},
                                [](std::exception_ptr failure) { std::rethrow_exception(failure); }});
   }
   ~KeeperTest() override { run(stop()); }
 
   rt::Task<base::Result<Service>> serve(artifact::StoredModel model) {
     if (!engine_installed) co_return base::fail(ErrorCode::not_found, "no engine");
-    engine::Supervisor::Parts parts{io.get_executor(), std::make_unique<SwitchedStarter>(io.get_executor(), switches), clock, pace, {},
+    engine::Supervisor::Parts parts{io.get_executor(),
+                                    std::make_unique<SwitchedStarter>(io.get_executor(), switches),
+                                    clock,
+                                    pace,
+                                    {},
                                     [](std::exception_ptr failure) { std::rethrow_exception(failure); }};
     Service service;
-    service.supervisor = std::make_unique<engine::Supervisor>(model.manifest.id, std::move(parts), engine::SupervisorLimits{});
+    service.supervisor =
+        std::make_unique<engine::Supervisor>(model.manifest.id, std::move(parts), engine::SupervisorLimits{});
     service.slots = 2;
     co_return service;
   }
@@ -108,7 +119,8 @@ class KeeperTest : public artifact::StoreFixture {
     rt::asio::co_spawn(io, keep(std::move(task), result), [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     });
-    while (!result) io.run_one();
+    while (!result)
+      io.run_one();
     io.restart();
     return std::move(*result);
   }
@@ -192,10 +204,12 @@ TEST_F(KeeperTest, AClientThatGivesUpDoesNotStopTheStart) {
   bool left = false;
   rt::asio::co_spawn(io, keeper->acquire(id("a")),
                      rt::asio::bind_cancellation_slot(leave.slot(), [&](std::exception_ptr, auto) { left = true; }));
-  while (view("a").state != ModelState::starting) io.run_one();
+  while (view("a").state != ModelState::starting)
+    io.run_one();
   EXPECT_TRUE(keeper->oldest_wait());
   leave.emit(rt::asio::cancellation_type::terminal);
-  while (!left) io.run_one();
+  while (!left)
+    io.run_one();
   EXPECT_FALSE(keeper->oldest_wait());
   switches.ready = true;
   EXPECT_NE(acquired("a"), nullptr);

@@ -2,7 +2,8 @@
 
 namespace hearth::keeper {
 
-Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings)
+Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
+             std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings)
     : resident_(std::move(resident)),
       ready_(std::move(ready)),
       before_(std::move(before)),
@@ -34,8 +35,10 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
 rt::Task<base::Error> Lease::why_gone() {
   constexpr std::chrono::milliseconds kReaping{500};
   auto reason = co_await resident_->supervisor().exit_reason(ready_.generation, kReaping);
-  if (reason) co_return base::Error{base::ErrorCode::engine_failed, "the engine " + *reason + "; ask again to start it anew"};
-  co_return base::Error{base::ErrorCode::engine_failed, "the engine closed the connection before its answer was complete; ask again"};
+  if (reason)
+    co_return base::Error{base::ErrorCode::engine_failed, "the engine " + *reason + "; ask again to start it anew"};
+  co_return base::Error{base::ErrorCode::engine_failed,
+                        "the engine closed the connection before its answer was complete; ask again"};
 }
 
 }  // namespace hearth::keeper

@@ -21,7 +21,8 @@ class Lease {
     HostSampler& host;
   };
   // `before`: the layers as they were when the request asked, shared with whoever is still measuring them.
-  Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings);
+  Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before,
+        Surroundings surroundings);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -29,8 +30,8 @@ class Lease {
   [[nodiscard]] const std::string& socket_path() const { return ready_.socket_path; }
   // What was seen when the lease began, into the observation.
   void describe(domain::RequestObservation& observation) const;
-  // At the end: the layers before the request, what the kernel counted since, the host; into the observation. `answered`:
-  // the engine's answer was whole, which forgives earlier failures to start.
+  // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
+  // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
   // The engine broke off: why it went away, waiting a moment for its end to be known.
   [[nodiscard]] rt::Task<base::Error> why_gone();

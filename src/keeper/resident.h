@@ -16,7 +16,8 @@ namespace hearth::keeper {
 class Resident {
  public:
   // `slots`: how many requests the engine works on at a time; the rest wait inside it.
-  Resident(std::unique_ptr<engine::Supervisor> supervisor, unsigned slots) : supervisor_(std::move(supervisor)), slots_(slots) {}
+  Resident(std::unique_ptr<engine::Supervisor> supervisor, unsigned slots)
+      : supervisor_(std::move(supervisor)), slots_(slots) {}
 
   [[nodiscard]] engine::Supervisor& supervisor() { return *supervisor_; }
   [[nodiscard]] const engine::Supervisor& supervisor() const { return *supervisor_; }

@@ -2,7 +2,8 @@
 // A few threads for system calls that block (files, name look-up, hashing), so that the I/O thread never does.
 //
 // `run` is called on the I/O thread and resumes there. The work cannot be cancelled once it runs: a cancelled caller is
-// resumed only when the work is over, so that what it borrowed stays valid. stop() waits for what is running and queued.
+// resumed only when the work is over, so that what it borrowed stays valid. stop() waits for what is running and
+// queued.
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <optional>

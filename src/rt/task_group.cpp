@@ -13,8 +13,9 @@ TaskGroup::~TaskGroup() { assert(running_.empty() && "TaskGroup: join() before i
 
 void TaskGroup::spawn(Task<void> task) {
   const auto self = running_.emplace(running_.end());
-  asio::co_spawn(executor_, std::move(task),
-                 asio::bind_cancellation_slot(self->slot(), [this, self](std::exception_ptr failure) { ended(self, failure); }));
+  asio::co_spawn(
+      executor_, std::move(task),
+      asio::bind_cancellation_slot(self->slot(), [this, self](std::exception_ptr failure) { ended(self, failure); }));
 }
 
 namespace {
@@ -42,7 +43,8 @@ void TaskGroup::ended(Signals::iterator task, std::exception_ptr failure) {
 
 void TaskGroup::cancel_all() {
   // A cancelled task may end at once and erase itself; step before emitting.
-  for (auto task = running_.begin(); task != running_.end();) (task++)->emit(asio::cancellation_type::terminal);
+  for (auto task = running_.begin(); task != running_.end();)
+    (task++)->emit(asio::cancellation_type::terminal);
 }
 
 Task<bool> TaskGroup::join(std::chrono::steady_clock::duration at_most) {

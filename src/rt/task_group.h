@@ -2,9 +2,9 @@
 // Owns a set of coroutines, so that none is ever detached: they can be cancelled together and waited for.
 //
 // Thread: the I/O thread only. Lifetime: must outlive its tasks; call join() before it goes (checked). A task ends by
-// returning or, once cancelled, by the operation_aborted that its next wait throws; any other exception that leaves a task
-// is a programming error and is handed to the `on_crash` of the constructor.
-// Cancel: cancel_all() asks every task (terminal cancellation, delivered at its current wait); join() then waits.
+// returning or, once cancelled, by the operation_aborted that its next wait throws; any other exception that leaves a
+// task is a programming error and is handed to the `on_crash` of the constructor. Cancel: cancel_all() asks every task
+// (terminal cancellation, delivered at its current wait); join() then waits.
 #include <exception>
 #include <functional>
 #include <list>

@@ -47,7 +47,8 @@ Capability probe_cachestat(const ProbeRoots& roots) {
     return degraded("cachestat", "cachestat(2) does not answer; pages are counted with mincore(2), which is slower",
                     "run Linux 6.5 or later");
   }
-  if (found->resident != found->total) return degraded("cachestat", "cachestat(2) answers, but not with what is cached");
+  if (found->resident != found->total)
+    return degraded("cachestat", "cachestat(2) answers, but not with what is cached");
   return works("cachestat", "cachestat(2) counts cached pages");
 }
 
@@ -135,9 +136,10 @@ Capability probe_swap(const ProbeRoots& roots) {
 }  // namespace
 
 std::vector<Capability> probe_capabilities(const ProbeRoots& roots) {
-  return {probe_cachestat(roots),      probe_mincore(roots),       probe_pidfd(),        probe_pressure(roots),
-          probe_lock_limit(roots),     probe_io_accounting(roots), probe_thread_times(roots),
-          probe_cgroup(roots),         probe_cpufreq(roots),       probe_swap(roots)};
+  return {probe_cachestat(roots),    probe_mincore(roots),    probe_pidfd(),
+          probe_pressure(roots),     probe_lock_limit(roots), probe_io_accounting(roots),
+          probe_thread_times(roots), probe_cgroup(roots),     probe_cpufreq(roots),
+          probe_swap(roots)};
 }
 
 }  // namespace hearth::sys

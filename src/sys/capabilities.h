@@ -15,7 +15,8 @@ struct Capability {
   std::optional<std::string> fix;  // what a person can do about it
 };
 
-// Where things are; a test gives a tree of its own. The system calls (cachestat, mincore, pidfd, limits) are always real.
+// Where things are; a test gives a tree of its own. The system calls (cachestat, mincore, pidfd, limits) are always
+// real.
 struct ProbeRoots {
   std::string proc = "/proc";
   std::string sys = "/sys";

@@ -16,14 +16,16 @@ const Capability& named(const std::vector<Capability>& all, std::string_view nam
 TEST(Capabilities, EachHasOneSentence) {
   const auto all = probe_capabilities();
   ASSERT_EQ(all.size(), 10U);
-  for (const auto& capability : all) EXPECT_FALSE(capability.why.empty()) << capability.name;
+  for (const auto& capability : all)
+    EXPECT_FALSE(capability.why.empty()) << capability.name;
   EXPECT_EQ(named(all, "pidfd").state, CapabilityState::works) << named(all, "pidfd").why;
   EXPECT_NE(named(all, "mincore").state, CapabilityState::absent) << named(all, "mincore").why;
 }
 
 TEST(Capabilities, WhatIsNotThereIsAbsent) {
   const auto all = probe_capabilities({.proc = "/nowhere", .sys = "/nowhere", .scratch = "/nowhere"});
-  for (const char* name : {"cachestat", "mincore", "psi_memory", "io_accounting", "thread_times", "cgroup", "cpufreq", "swap"}) {
+  for (const char* name :
+       {"cachestat", "mincore", "psi_memory", "io_accounting", "thread_times", "cgroup", "cpufreq", "swap"}) {
     EXPECT_EQ(named(all, name).state, CapabilityState::absent) << name;
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Files in memory, with the two ways in which disks betray: an operation that fails, and a power loss that drops whatever
-// was not synced. For tests; no product code includes it.
+// Files in memory, with the two ways in which disks betray: an operation that fails, and a power loss that drops
+// whatever was not synced. For tests; no product code includes it.
 //
 // A name is bound to a file (contents), in the folder as the processes see it and in the folder as the disk has it.
 // Folders are made durably at once. Thread: any one at a time.
@@ -24,7 +24,8 @@ class FakeFiles final : public Files {
   [[nodiscard]] int changes() const { return changes_; }
   // Puts everything back to what had been synced. Open files and locks are dead afterwards.
   void lose_power() {
-    for (auto& [path, inode] : durable_) inode->seen = inode->synced;
+    for (auto& [path, inode] : durable_)
+      inode->seen = inode->synced;
     seen_ = durable_;
     locked_.clear();
   }
@@ -52,8 +53,10 @@ class FakeFiles final : public Files {
     const auto add = [&](const std::string& path) {
       if (path != directory && directory_of(path) == directory) names.insert(path.substr(path.rfind('/') + 1));
     };
-    for (const auto& [path, inode] : seen_) add(path);
-    for (const auto& path : directories_) add(path);
+    for (const auto& [path, inode] : seen_)
+      add(path);
+    for (const auto& path : directories_)
+      add(path);
     return std::vector<std::string>(names.begin(), names.end());
   }
   [[nodiscard]] base::Result<base::Bytes> free_space(const std::string& directory) const override {

@@ -1,5 +1,6 @@
 #pragma once
-// The machine in memory: page cache, memory figures and per-process counters that a test sets. No product code includes it.
+// The machine in memory: page cache, memory figures and per-process counters that a test sets. No product code includes
+// it.
 #include <algorithm>
 #include <map>
 
@@ -14,7 +15,8 @@ class FakePages final : public Pages {
  public:
   void add(const std::string& path, base::Bytes size, base::Bytes resident = 0) { files_[path] = {size, resident}; }
 
-  [[nodiscard]] base::Result<Residency> residency(const std::string& path, std::optional<ByteRange> range) const override {
+  [[nodiscard]] base::Result<Residency> residency(const std::string& path,
+                                                  std::optional<ByteRange> range) const override {
     const auto found = files_.find(path);
     if (found == files_.end()) return base::fail_errno("opening " + path, ENOENT);
     const auto cut = cut_to(found->second.size, range);

@@ -20,8 +20,8 @@
 namespace hearth::sys {
 
 struct FakeProgram {
-  std::string output;               // said at once
-  std::optional<ExitStatus> ends;   // at once, with this
+  std::string output;              // said at once
+  std::optional<ExitStatus> ends;  // at once, with this
   bool ignores_term = false;
 };
 
@@ -31,9 +31,7 @@ class FakeProcesses final : public Processes {
   // The next spawn fails with this error.
   void fail_next_spawn(int error_number) { fail_next_ = error_number; }
 
-  void say(pid_t pid, std::string_view text) {
-    (void)!::write(table_.at(pid).output.get(), text.data(), text.size());
-  }
+  void say(pid_t pid, std::string_view text) { (void)!::write(table_.at(pid).output.get(), text.data(), text.size()); }
   void end(pid_t pid, ExitStatus status) {
     auto& process = table_.at(pid);
     if (process.ended) return;
@@ -57,7 +55,8 @@ class FakeProcesses final : public Processes {
   [[nodiscard]] base::Result<SpawnedProcess> spawn(const SpawnSpec& spec) override {
     const auto program_path = spec.argv.empty() ? std::string() : spec.argv.front();
     if (program_path.find('/') == std::string::npos) {
-      return base::fail(base::ErrorCode::bad_request, "starting \"" + program_path + "\": the program must be named by a path");
+      return base::fail(base::ErrorCode::bad_request,
+                        "starting \"" + program_path + "\": the program must be named by a path");
     }
     if (const int error = std::exchange(fail_next_, 0)) return base::fail_errno("starting " + program_path, error);
     const auto program = programs_.find(program_path);
@@ -117,7 +116,7 @@ class FakeProcesses final : public Processes {
   struct Process {
     ProcessIdentity identity;
     std::vector<std::string> command;
-    base::Fd life_read, life_write;      // readable once the process has ended
+    base::Fd life_read, life_write;  // readable once the process has ended
     base::Fd output_read, output;
     std::optional<ExitStatus> ended;
     bool ours = false;

@@ -124,11 +124,13 @@ base::Result<std::vector<std::string>> LinuxFiles::list(const std::string& direc
 
 base::Result<base::Bytes> LinuxFiles::free_space(const std::string& directory) const {
   struct statvfs status {};
-  if (::statvfs(directory.c_str(), &status) != 0) return base::fail_errno("asking for free space of " + directory, errno);
+  if (::statvfs(directory.c_str(), &status) != 0)
+    return base::fail_errno("asking for free space of " + directory, errno);
   return static_cast<base::Bytes>(status.f_bavail) * status.f_frsize;
 }
 
-base::Result<std::unique_ptr<WritableFile>> LinuxFiles::create(const std::string& path, IfPresent if_present, mode_t mode) {
+base::Result<std::unique_ptr<WritableFile>> LinuxFiles::create(const std::string& path, IfPresent if_present,
+                                                               mode_t mode) {
   auto fd = open_file(path, O_WRONLY | O_CREAT | (if_present == IfPresent::fail ? O_EXCL : O_TRUNC), mode);
   if (!fd) return base::fail_errno("creating " + path, errno);
   return std::make_unique<LinuxWritableFile>(std::move(fd), path);

@@ -2,9 +2,9 @@
 // The file operations that Hearth's durable state is made of, behind one seam: real, and in memory with faults
 // (fake_files.h). Every function blocks: call it from a BlockingPool, or where a few hundred microseconds do no harm.
 //
-// Errors are made of the operation, the path and the system's reason ("writing /x/a.json: No space left on device"), with
-// the code that base::error_from_errno gives it (not_found, permission, no_space, io, …).
-// Thread: an implementation may be used from several threads; a WritableFile by one at a time.
+// Errors are made of the operation, the path and the system's reason ("writing /x/a.json: No space left on device"),
+// with the code that base::error_from_errno gives it (not_found, permission, no_space, io, …). Thread: an
+// implementation may be used from several threads; a WritableFile by one at a time.
 #include <sys/types.h>
 
 #include <memory>
@@ -17,8 +17,8 @@
 
 namespace hearth::sys {
 
-// A file that is being written from its beginning. Closed when it goes; what was written and not synced may then be lost
-// with the power, but not with the process.
+// A file that is being written from its beginning. Closed when it goes; what was written and not synced may then be
+// lost with the power, but not with the process.
 class WritableFile {
  public:
   virtual ~WritableFile() = default;
@@ -50,8 +50,8 @@ class Files {
   [[nodiscard]] virtual base::Result<base::Bytes> free_space(const std::string& directory) const = 0;
 
   // Makes a file. `mode` is subject to the umask. Errors also: already_exists with IfPresent::fail.
-  [[nodiscard]] virtual base::Result<std::unique_ptr<WritableFile>> create(const std::string& path, IfPresent if_present,
-                                                                           mode_t mode) = 0;
+  [[nodiscard]] virtual base::Result<std::unique_ptr<WritableFile>> create(const std::string& path,
+                                                                           IfPresent if_present, mode_t mode) = 0;
   // Puts `from` in the place of `to` in one step; `to` is never missing or half in between.
   [[nodiscard]] virtual base::Status rename(const std::string& from, const std::string& to) = 0;
   // Removes a file; false when there was none.
@@ -69,10 +69,10 @@ class Files {
 // What a write must outlive. Surviving the process costs no disk access; surviving a power loss costs two.
 enum class Survives { process_death, power_loss };
 
-// Replaces `path` by a file with these contents: afterwards, and at every instant of a crash between, it holds either the
-// old contents or the new ones, whole. A temporary "<path>.tmp" is left behind only by a crash; the next call replaces it.
-// On an error the old contents are still in place, except that a failed sync of the folder may leave either.
-// One writer per path at a time.
+// Replaces `path` by a file with these contents: afterwards, and at every instant of a crash between, it holds either
+// the old contents or the new ones, whole. A temporary "<path>.tmp" is left behind only by a crash; the next call
+// replaces it. On an error the old contents are still in place, except that a failed sync of the folder may leave
+// either. One writer per path at a time.
 [[nodiscard]] base::Status write_atomic(Files& files, const std::string& path, std::string_view contents,
                                         Survives survives = Survives::power_loss, mode_t mode = 0600);
 

@@ -129,7 +129,8 @@ TEST(DirectoryOf, KnowsTheEdges) {
   EXPECT_EQ(directory_of("b"), ".");
 }
 
-// Fails the first operation of an atomic write, then the second, … until it succeeds; each time with the power lost after.
+// Fails the first operation of an atomic write, then the second, … until it succeeds; each time with the power lost
+// after.
 TEST(WriteAtomic, IsOldOrNewWhateverFailsAndWhenever) {
   for (const int error : {ENOSPC, EIO}) {
     for (int nth = 1;; ++nth) {

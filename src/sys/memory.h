@@ -1,5 +1,6 @@
 #pragma once
-// The machine's memory, pressure and clocks as the kernel tells them now. Empty where it does not say. Never blocks on a disk.
+// The machine's memory, pressure and clocks as the kernel tells them now. Empty where it does not say. Never blocks on
+// a disk.
 #include <optional>
 #include <string>
 
@@ -9,8 +10,8 @@ namespace hearth::sys {
 
 struct MemoryReading {
   std::optional<base::Bytes> total;
-  std::optional<base::Bytes> available;  // MemAvailable: what new work may take without swapping
-  std::optional<base::Bytes> page_cache; // Cached
+  std::optional<base::Bytes> available;   // MemAvailable: what new work may take without swapping
+  std::optional<base::Bytes> page_cache;  // Cached
   std::optional<base::Bytes> swap_total;
   std::optional<base::Bytes> swap_free;
 };
@@ -29,7 +30,7 @@ class Memory {
   virtual ~Memory() = default;
   [[nodiscard]] virtual MemoryReading memory() const = 0;
   [[nodiscard]] virtual PressureReading pressure() const = 0;
-  [[nodiscard]] virtual std::optional<double> load_average() const = 0;  // one minute
+  [[nodiscard]] virtual std::optional<double> load_average() const = 0;     // one minute
   [[nodiscard]] virtual std::optional<base::Bytes> swapped_in() const = 0;  // since boot
   // The fastest processor's clock now.
   [[nodiscard]] virtual std::optional<double> processor_mhz() const = 0;

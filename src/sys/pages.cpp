@@ -90,7 +90,8 @@ std::optional<base::Bytes> count_by_mincore(const OpenFile& file) {
 }
 
 base::Status advise(const std::string& path, const OpenFile& file, const ByteRange& range, int advice) {
-  const int error = ::posix_fadvise(file.fd.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length), advice);
+  const int error =
+      ::posix_fadvise(file.fd.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length), advice);
   if (error != 0) return base::fail_errno("advising the kernel about " + path, error);
   return {};
 }
@@ -110,9 +111,9 @@ base::Result<Residency> LinuxPages::residency(const std::string& path, std::opti
     if (const auto counted = count_by_cachestat(*file)) return Residency{*counted, total, PageMechanism::cachestat};
   }
   if (!mincore_tells_the_truth(*file, path)) {
-    return base::fail(base::ErrorCode::unsupported,
-                      "counting the cached pages of " + path +
-                          ": without cachestat(2) the kernel tells it only to the file's owner");
+    return base::fail(
+        base::ErrorCode::unsupported,
+        "counting the cached pages of " + path + ": without cachestat(2) the kernel tells it only to the file's owner");
   }
   if (const auto counted = count_by_mincore(*file)) return Residency{*counted, total, PageMechanism::mincore};
   return base::fail_errno("counting the cached pages of " + path, errno);

@@ -31,7 +31,8 @@ class Pages {
  public:
   virtual ~Pages() = default;
   // A range is cut at the end of the file; without one, the whole file.
-  // Errors: those of opening; unsupported when the kernel would not say (mincore tells only owners and writers the truth).
+  // Errors: those of opening; unsupported when the kernel would not say (mincore tells only owners and writers the
+  // truth).
   [[nodiscard]] virtual base::Result<Residency> residency(const std::string& path,
                                                           std::optional<ByteRange> range = {}) const = 0;
   // Gives the pages back to the system. Pages that are dirty, locked or mapped by a process stay; ask residency after.

@@ -1,9 +1,9 @@
 #pragma once
-// What the kernel counts for one process. Everything is optional: empty where the kernel does not say (the process is gone,
-// the file is not readable, the accounting is not built in).
+// What the kernel counts for one process. Everything is optional: empty where the kernel does not say (the process is
+// gone, the file is not readable, the accounting is not built in).
 //
-// Costs some ten microseconds a reading, and never blocks on a disk; may be called on the I/O thread. `memory` walks the
-// process's page tables in the kernel (about 1 ms per GB): not more often than needed.
+// Costs some ten microseconds a reading, and never blocks on a disk; may be called on the I/O thread. `memory` walks
+// the process's page tables in the kernel (about 1 ms per GB): not more often than needed.
 #include <sys/types.h>
 
 #include <chrono>
@@ -22,11 +22,12 @@ struct ThreadTimes {
 };
 
 struct ProcReading {
-  std::optional<base::Bytes> resident;          // VmRSS: anonymous, file and shared pages
-  std::optional<base::Bytes> read_from_storage; // io read_bytes: what this process made the disks read
-  std::optional<base::Bytes> read_by_calls;     // io rchar: through read calls, from disk or page cache alike
+  std::optional<base::Bytes> resident;           // VmRSS: anonymous, file and shared pages
+  std::optional<base::Bytes> read_from_storage;  // io read_bytes: what this process made the disks read
+  std::optional<base::Bytes> read_by_calls;      // io rchar: through read calls, from disk or page cache alike
   std::optional<std::uint64_t> major_faults;
-  std::optional<std::chrono::nanoseconds> processor_time;  // all threads, user and system; steps of a clock tick (10 ms)
+  std::optional<std::chrono::nanoseconds>
+      processor_time;  // all threads, user and system; steps of a clock tick (10 ms)
   std::optional<ThreadTimes> main_thread;
 };
 

@@ -19,7 +19,8 @@ struct StatFields {
 };
 [[nodiscard]] std::optional<StatFields> parse_stat(std::string_view text);
 
-// The number after "name:" at the beginning of a line, as in meminfo, status, io, smaps_rollup; times 1024 when "kB" follows.
+// The number after "name:" at the beginning of a line, as in meminfo, status, io, smaps_rollup; times 1024 when "kB"
+// follows.
 [[nodiscard]] std::optional<std::uint64_t> value_of(std::string_view text, std::string_view name);
 // The number after "name " at the beginning of a line, as in vmstat.
 [[nodiscard]] std::optional<std::uint64_t> counter_of(std::string_view text, std::string_view name);

@@ -86,7 +86,8 @@ base::Result<std::vector<std::string>> LinuxProcesses::command_of(pid_t pid) con
   std::vector<std::string> command;
   if (text->empty()) return command;
   const std::string_view ended = text->back() == '\0' ? std::string_view(*text).substr(0, text->size() - 1) : *text;
-  for (const auto part : base::split(ended, '\0')) command.emplace_back(part);
+  for (const auto part : base::split(ended, '\0'))
+    command.emplace_back(part);
   return command;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Child processes: made, known by identity, signalled, reaped.
 //
-// A pid is only a number that the kernel gives again; a process is its pidfd (while we hold one) or its pid together with
-// the instant at which it started and the boot in which it did (for what outlives us, such as a record on disk).
+// A pid is only a number that the kernel gives again; a process is its pidfd (while we hold one) or its pid together
+// with the instant at which it started and the boot in which it did (for what outlives us, such as a record on disk).
 //
 // Thread: spawn() must be called from a thread that lives as long as the daemon, in practice the main thread: the
 // parent-death signal fires when the *thread* that spawned ends (prctl(2), PR_SET_PDEATHSIG). All else: any thread.
@@ -78,7 +78,8 @@ class Processes {
 
   // Who has this pid now (a process that ended but is not reaped counts). Errors: not_found.
   [[nodiscard]] virtual base::Result<ProcessIdentity> identity_of(pid_t pid) const = 0;
-  // Its command line as it stands now; empty for a process that ended and for kernel threads. Errors: not_found, permission.
+  // Its command line as it stands now; empty for a process that ended and for kernel threads. Errors: not_found,
+  // permission.
   [[nodiscard]] virtual base::Result<std::vector<std::string>> command_of(pid_t pid) const = 0;
 };
 

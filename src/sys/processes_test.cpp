@@ -28,7 +28,8 @@ class RealTable {
   LinuxProcesses& processes() { return processes_; }
   SpawnSpec make(const Program& program) {
     const std::string last = program.exit_status ? "exit " + std::to_string(*program.exit_status) : "exec sleep 1000";
-    return {.argv = {"/bin/sh", "-c", "printf '" + program.output + "'; " + last}, .environment = {"PATH=/usr/bin:/bin"}};
+    return {.argv = {"/bin/sh", "-c", "printf '" + program.output + "'; " + last},
+            .environment = {"PATH=/usr/bin:/bin"}};
   }
 
  private:

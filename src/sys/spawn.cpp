@@ -1,5 +1,6 @@
-// LinuxProcesses::spawn. fork and exec by hand, because posix_spawn can set neither the parent-death signal nor report it
-// racing. Between fork and exec the child makes system calls only: another thread may have held any lock of the library.
+// LinuxProcesses::spawn. fork and exec by hand, because posix_spawn can set neither the parent-death signal nor report
+// it racing. Between fork and exec the child makes system calls only: another thread may have held any lock of the
+// library.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/prctl.h>
@@ -46,7 +47,8 @@ struct ChildFailure {
 void reset_signals() {
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
-  for (int number = 1; number < NSIG; ++number) (void)::sigaction(number, &standard, nullptr);  // KILL and STOP refuse
+  for (int number = 1; number < NSIG; ++number)
+    (void)::sigaction(number, &standard, nullptr);  // KILL and STOP refuse
   sigset_t none;
   ::sigemptyset(&none);
   (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -64,7 +66,8 @@ bool place_descriptors(ChildPlan& plan) {
   }
   if (::dup2(null_fd, 0) < 0 || ::dup2(output_fd, 1) < 0 || ::dup2(output_fd, 2) < 0) return false;
   (void)::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);  // pre-5.11: all of ours are close-on-exec anyway
-  for (const int fd : {null_fd, output_fd}) ::close(fd);
+  for (const int fd : {null_fd, output_fd})
+    ::close(fd);
   for (std::size_t i = 0; i < plan.moved.size(); ++i) {
     if (::dup2(plan.moved[i], (*plan.inherited)[i].child) < 0) return false;
     ::close(plan.moved[i]);
@@ -90,7 +93,8 @@ bool place_descriptors(ChildPlan& plan) {
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
-  for (const auto& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));  // execve does not write to them
+  for (const auto& text : texts)
+    pointers.push_back(const_cast<char*>(text.c_str()));  // execve does not write to them
   pointers.push_back(nullptr);
   return pointers;
 }
@@ -124,12 +128,13 @@ class SignalsBlocked {
 
 base::Status check(const SpawnSpec& spec) {
   if (spec.argv.empty() || spec.argv.front().find('/') == std::string::npos) {
-    return base::fail(base::ErrorCode::bad_request,
-                      "starting \"" + (spec.argv.empty() ? std::string() : spec.argv.front()) +
-                          "\": the program must be named by a path with a '/'");
+    return base::fail(base::ErrorCode::bad_request, "starting \"" +
+                                                        (spec.argv.empty() ? std::string() : spec.argv.front()) +
+                                                        "\": the program must be named by a path with a '/'");
   }
   std::vector<int> numbers;
-  for (const auto& fd : spec.inherited) numbers.push_back(fd.child);
+  for (const auto& fd : spec.inherited)
+    numbers.push_back(fd.child);
   std::ranges::sort(numbers);
   if (!numbers.empty() && (numbers.front() < 3 || std::ranges::adjacent_find(numbers) != numbers.end())) {
     return base::fail(base::ErrorCode::bad_request,
@@ -140,10 +145,14 @@ base::Status check(const SpawnSpec& spec) {
 
 std::string name_of(ChildFailure::Step step, const SpawnSpec& spec) {
   switch (step) {
-    case ChildFailure::Step::parent_gone: return "tying " + spec.argv.front() + " to the life of this process";
-    case ChildFailure::Step::descriptors: return "passing descriptors to " + spec.argv.front();
-    case ChildFailure::Step::directory: return "entering " + spec.working_directory + " to start " + spec.argv.front();
-    case ChildFailure::Step::exec: return "starting " + spec.argv.front();
+    case ChildFailure::Step::parent_gone:
+      return "tying " + spec.argv.front() + " to the life of this process";
+    case ChildFailure::Step::descriptors:
+      return "passing descriptors to " + spec.argv.front();
+    case ChildFailure::Step::directory:
+      return "entering " + spec.working_directory + " to start " + spec.argv.front();
+    case ChildFailure::Step::exec:
+      return "starting " + spec.argv.front();
   }
   return "starting " + spec.argv.front();
 }
@@ -187,7 +196,8 @@ base::Result<SpawnedProcess> LinuxProcesses::spawn(const SpawnSpec& spec) {
                  .null_fd = null_fd.get(),
                  .output_fd = output->write.get(),
                  .report_fd = report->write.get()};
-  for (const auto& fd : spec.inherited) plan.first_free_fd = std::max(plan.first_free_fd, fd.child + 1);
+  for (const auto& fd : spec.inherited)
+    plan.first_free_fd = std::max(plan.first_free_fd, fd.child + 1);
 
   const pid_t pid = fork_child(plan);
   if (pid < 0) return base::fail_errno("forking for " + spec.argv.front(), errno);

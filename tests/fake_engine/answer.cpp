@@ -12,7 +12,9 @@ Json envelope(Kind kind, bool chunk, const std::string& alias, Json choice) {
           {"id", chat ? "chatcmpl-fake" : "cmpl-fake"},
           {"model", alias},
           {"system_fingerprint", "fake"},
-          {"object", !chat ? "text_completion" : chunk ? "chat.completion.chunk" : "chat.completion"}};
+          {"object", !chat   ? "text_completion"
+                     : chunk ? "chat.completion.chunk"
+                             : "chat.completion"}};
 }
 
 Json delta(Json content, Json finish_reason = nullptr) {
@@ -134,10 +136,13 @@ std::vector<Json> last_chunks(const Question& question, const std::string& alias
 
 Json whole_answer(const Question& question, const std::string& alias, const Timings& timings) {
   std::string text;
-  for (int nth = 1; nth <= timings.generated; ++nth) text += token_text(nth);
+  for (int nth = 1; nth <= timings.generated; ++nth)
+    text += token_text(nth);
   Json choice = {{"finish_reason", finish_reason(question)}, {"index", 0}};
-  if (question.kind == Kind::chat) choice["message"] = {{"role", "assistant"}, {"content", text}};
-  else choice["text"] = text;
+  if (question.kind == Kind::chat)
+    choice["message"] = {{"role", "assistant"}, {"content", text}};
+  else
+    choice["text"] = text;
   auto answer = envelope(question.kind, false, alias, std::move(choice));
   answer["usage"] = usage_json(timings);
   answer["timings"] = timings_json(timings);

@@ -21,7 +21,8 @@ void Journal::write(const char* event, nlohmann::ordered_json fields) const {
 int Journal::starts() const {
   std::ifstream file(path_);
   int count = 0;
-  for (std::string line; std::getline(file, line);) count += line.starts_with(R"({"event":"start")") ? 1 : 0;
+  for (std::string line; std::getline(file, line);)
+    count += line.starts_with(R"({"event":"start")") ? 1 : 0;
   return count;
 }
 

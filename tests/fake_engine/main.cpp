@@ -12,7 +12,8 @@ namespace {
 // A child that holds our output open, as a helper of an engine might.
 void leave_a_child() {
   if (::fork() != 0) return;
-  for (;;) ::pause();
+  for (;;)
+    ::pause();
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
   Journal journal(log ? log : "");
   auto scenario = read_scenario();
   auto arguments = Json::array();
-  for (int i = 0; i < argc; ++i) arguments.push_back(argv[i]);
+  for (int i = 0; i < argc; ++i)
+    arguments.push_back(argv[i]);
   journal.write("start", {{"argv", arguments}});
   if (!scenario.log_lines.empty()) std::cerr << scenario.log_lines << std::endl;
   if (scenario.fork_child) leave_a_child();

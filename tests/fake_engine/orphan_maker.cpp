@@ -1,4 +1,5 @@
-// Starts argv[1…] as an engine is started, says its pid, and waits to be killed: for the test that its child dies with it.
+// Starts argv[1…] as an engine is started, says its pid, and waits to be killed: for the test that its child dies with
+// it.
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,5 +12,6 @@ int main(int argc, char** argv) {
   if (!child) return 1;
   std::printf("%d\n", child->identity.pid);
   std::fflush(stdout);
-  for (;;) ::pause();
+  for (;;)
+    ::pause();
 }

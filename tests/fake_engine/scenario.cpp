@@ -16,7 +16,8 @@ using nlohmann::json;
   std::exit(2);
 }
 
-// The fields as JSON: the file's, overridden by the environment's (a text that is JSON counts as that, else as a string).
+// The fields as JSON: the file's, overridden by the environment's (a text that is JSON counts as that, else as a
+// string).
 json gather(const std::initializer_list<const char*>& names) {
   json fields = json::object();
   if (const char* path = std::getenv("FAKE_ENGINE_SCENARIO")) {
@@ -26,7 +27,8 @@ json gather(const std::initializer_list<const char*>& names) {
   }
   for (const std::string name : names) {
     std::string variable = "FAKE_ENGINE_";
-    for (const char c : name) variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    for (const char c : name)
+      variable += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     const char* const text = std::getenv(variable.c_str());
     if (text == nullptr) continue;
     const auto value = json::parse(text, nullptr, false);
@@ -75,12 +77,18 @@ Flags read_flags(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string_view name = argv[i];
     const char* const value = argv[i + 1];
-    if (name == "-m" || name == "--model") flags.model = value;
-    else if (name == "-a" || name == "--alias") flags.alias = value;
-    else if (name == "--host") flags.host = value;
-    else if (name == "--port") flags.port = std::atoi(value);
-    else if (name == "-np" || name == "--parallel") flags.slots = std::atoi(value);
-    else if (name == "-c" || name == "--ctx-size") flags.context = std::atoi(value);
+    if (name == "-m" || name == "--model")
+      flags.model = value;
+    else if (name == "-a" || name == "--alias")
+      flags.alias = value;
+    else if (name == "--host")
+      flags.host = value;
+    else if (name == "--port")
+      flags.port = std::atoi(value);
+    else if (name == "-np" || name == "--parallel")
+      flags.slots = std::atoi(value);
+    else if (name == "-c" || name == "--ctx-size")
+      flags.context = std::atoi(value);
   }
   return flags;
 }

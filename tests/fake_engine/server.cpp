@@ -47,7 +47,8 @@ int Server::run() {
   if (scenario_.ignore_term) std::signal(SIGTERM, SIG_IGN);
   if (scenario_.crash_at.where == "start" && may_crash_) crash();
   if (scenario_.stall_at.where == "start") {
-    for (;;) ::pause();
+    for (;;)
+      ::pause();
   }
   std::this_thread::sleep_for(milliseconds(scenario_.listen_ms));
   if (!listen()) return 1;
@@ -63,7 +64,8 @@ bool Server::listen() {
       asio::local::stream_protocol::acceptor acceptor(io_, asio::local::stream_protocol::endpoint(flags_.host));
       asio::co_spawn(io_, accept(std::move(acceptor)), report_crash);
     } else {
-      const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(flags_.host), static_cast<std::uint16_t>(flags_.port));
+      const asio::ip::tcp::endpoint endpoint(asio::ip::make_address(flags_.host),
+                                             static_cast<std::uint16_t>(flags_.port));
       asio::co_spawn(io_, accept(asio::ip::tcp::acceptor(io_, endpoint)), report_crash);
     }
     return true;
@@ -85,7 +87,8 @@ rt::Task<void> Server::accept(Acceptor acceptor) {
 
 void Server::claim_memory() {
   claimed_.resize(scenario_.claim_bytes);
-  for (std::size_t at = 0; at < claimed_.size(); at += 4096) claimed_[at] = 1;
+  for (std::size_t at = 0; at < claimed_.size(); at += 4096)
+    claimed_[at] = 1;
 }
 
 rt::Task<void> Server::load() {
@@ -119,7 +122,8 @@ void Server::await_term() {
 
 rt::Task<void> Server::pass(const char* where, int token) {
   if (may_crash_ && scenario_.crash_at.where == where && scenario_.crash_at.token == token) crash();
-  if (scenario_.stall_at.where == where && scenario_.stall_at.token == token) co_await rt::pause(std::chrono::hours(24));
+  if (scenario_.stall_at.where == where && scenario_.stall_at.token == token)
+    co_await rt::pause(std::chrono::hours(24));
 }
 
 void Server::crash() {
@@ -177,13 +181,16 @@ rt::Task<bool> Server::answer(Socket& socket, const Request& request) {
 
 Json Server::tokenize(const Json& body) const {
   Json tokens = Json::array();
-  for (const auto& word : words_of(body.is_object() ? body.value("content", "") : "")) tokens.push_back(word.size());
+  for (const auto& word : words_of(body.is_object() ? body.value("content", "") : ""))
+    tokens.push_back(word.size());
   return {{"tokens", tokens}};
 }
 
 Json Server::describe_models() const {
   return {{"object", "list"},
-          {"data", Json::array({{{"id", flags_.alias}, {"object", "model"}, {"owned_by", "llamacpp"},
+          {"data", Json::array({{{"id", flags_.alias},
+                                 {"object", "model"},
+                                 {"owned_by", "llamacpp"},
                                  {"meta", {{"n_ctx", flags_.context.value_or(4096)}}}}})}};
 }
 
@@ -191,11 +198,12 @@ Json Server::embed(const Json& body) const {
   const auto input = body.is_object() ? body.value("input", Json("")) : Json("");
   const auto text = input.is_string() ? input.get<std::string>() : input.dump();
   const auto words = words_of(text).size();
-  return {{"object", "list"},
-          {"model", flags_.alias},
-          {"data", Json::array({{{"object", "embedding"}, {"index", 0},
-                                 {"embedding", {0.5, -0.5, static_cast<double>(words)}}}})},
-          {"usage", {{"prompt_tokens", words}, {"total_tokens", words}}}};
+  return {
+      {"object", "list"},
+      {"model", flags_.alias},
+      {"data",
+       Json::array({{{"object", "embedding"}, {"index", 0}, {"embedding", {0.5, -0.5, static_cast<double>(words)}}}})},
+      {"usage", {{"prompt_tokens", words}, {"total_tokens", words}}}};
 }
 
 rt::Task<bool> Server::take_slot(Socket& socket) {
@@ -209,9 +217,8 @@ rt::Task<bool> Server::take_slot(Socket& socket) {
 
 Server::Running Server::begin(Kind kind, const Json& body, const Request& request) {
   Running running{.number = ++last_number_, .question = understand(kind, body, scenario_), .timings = {}};
-  journal_.write("begun", {{"n", running.number},
-                           {"path", std::string(request.target())},
-                           {"stream", running.question.stream}});
+  journal_.write("begun",
+                 {{"n", running.number}, {"path", std::string(request.target())}, {"stream", running.question.stream}});
   return running;
 }
 
@@ -247,7 +254,7 @@ rt::Task<bool> Server::generate(Socket& socket, const Request& request, Kind kin
     --busy_slots_;
   }
   note_end(running, ended);
-  co_return ended == Ended::finished && request.keep_alive();
+  co_return ended == Ended::finished&& request.keep_alive();
 }
 
 // In four steps, each told when progress was asked for. False when the client has left.
@@ -261,7 +268,8 @@ rt::Task<bool> Server::prefill(Socket& socket, Running& running) {
     if (step == 1) co_await pass("prefill");
     if (!question.stream) continue;
     const int processed = timings.cached + timings.evaluated * step / kSteps;
-    const auto chunk = progress_chunk(question, flags_.alias, timings.cached, processed, step == 0 ? 0 : ms_since(begin));
+    const auto chunk =
+        progress_chunk(question, flags_.alias, timings.cached, processed, step == 0 ? 0 : ms_since(begin));
     if (peer_left(socket)) co_return false;
     if (question.return_progress && !co_await send_event(socket, chunk.dump())) co_return false;
   }
@@ -279,7 +287,8 @@ rt::Task<Server::Ended> Server::stream(Socket& socket, Running& running) {
   if (error || !co_await prefill(socket, running)) co_return Ended::left;
   const auto begin = std::chrono::steady_clock::now();
   const auto& question = running.question;
-  if (question.kind == Kind::chat && !co_await send_event(socket, role_chunk(flags_.alias).dump())) co_return Ended::left;
+  if (question.kind == Kind::chat && !co_await send_event(socket, role_chunk(flags_.alias).dump()))
+    co_return Ended::left;
   for (int nth = 1; nth <= question.tokens; ++nth) {
     co_await pass("token", nth);
     if (nth > 1) co_await rt::pause(milliseconds(scenario_.token_ms));

@@ -1,8 +1,8 @@
 #pragma once
 // The fake engine's life and its HTTP side. One thread.
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <string>
@@ -52,7 +52,8 @@ class Server {
   rt::Task<bool> send(Socket& socket, int status, const Json& body, bool keep_alive);
   rt::Task<bool> send_event(Socket& socket, const std::string& data);
   // The answer of everything that generates nothing.
-  std::optional<Json> plain_answer(boost::beast::http::verb method, const std::string& path, const std::string& text) const;
+  std::optional<Json> plain_answer(boost::beast::http::verb method, const std::string& path,
+                                   const std::string& text) const;
   Json describe_models() const;
   Json tokenize(const Json& body) const;
   Json embed(const Json& body) const;

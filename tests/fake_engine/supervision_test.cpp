@@ -1,4 +1,5 @@
-// The supervisor, its child processes, the stop ladder and the reaper against real processes: fake_engine in all its moods.
+// The supervisor, its child processes, the stop ladder and the reaper against real processes: fake_engine in all its
+// moods.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -38,7 +39,8 @@ std::string text_of(const std::string& path) {
 
 int count(const std::string& text, const std::string& what) {
   int found = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++found;
   return found;
 }
 
@@ -68,16 +70,17 @@ class Supervision : public testing::Test {
   // An engine with these settings (fake_engine's, without their prefix).
   void make(const Settings& settings, SupervisorLimits limits = {}) {
     LaunchSpec spec{.command = {HEARTH_FAKE_ENGINE}, .model_file = "/m.gguf", .alias = "m"};
-    for (const auto& [name, value] : settings) spec.environment.emplace_back("FAKE_ENGINE_" + name, value);
+    for (const auto& [name, value] : settings)
+      spec.environment.emplace_back("FAKE_ENGINE_" + name, value);
     spec.environment.emplace_back("FAKE_ENGINE_LOG", journal_path());
-    auto starter = std::make_unique<LlamaStarter>(
-        std::move(spec), LlamaStarter::Parts{.executor = io.get_executor(),
-                                             .processes = processes,
-                                             .stats = stats,
-                                             .files = files,
-                                             .folder = folder + "/engines",
-                                             .environment = own_environment(),
-                                             .stop = {.asked = 300ms, .killed = 5s}});
+    auto starter =
+        std::make_unique<LlamaStarter>(std::move(spec), LlamaStarter::Parts{.executor = io.get_executor(),
+                                                                            .processes = processes,
+                                                                            .stats = stats,
+                                                                            .files = files,
+                                                                            .folder = folder + "/engines",
+                                                                            .environment = own_environment(),
+                                                                            .stop = {.asked = 300ms, .killed = 5s}});
     supervisor = std::make_unique<Supervisor>(
         domain::ModelId::parse("m").value(),
         Supervisor::Parts{.executor = io.get_executor(),
@@ -143,7 +146,10 @@ TEST_F(Supervision, CrashesAreToldAtEveryPointOfAStart) {
         std::tuple{"loading", "0", "exited with status 1: no such model, while starting"},
         std::tuple{"loading", "6", "was killed by signal 6 (Aborted): no such model, while starting"},
         std::tuple{"loading", "9", "was killed by signal 9 (Killed), perhaps because memory ran out: no such model"}}) {
-    make({{"CRASH_AT", where}, {"CRASH_SIGNAL", signal}, {"LOAD_MS", "40"}, {"LOG_LINES", "0.00.001.000 E no such model"}});
+    make({{"CRASH_AT", where},
+          {"CRASH_SIGNAL", signal},
+          {"LOAD_MS", "40"},
+          {"LOG_LINES", "0.00.001.000 E no such model"}});
     const auto failed = ask();
     ASSERT_FALSE(failed);
     EXPECT_THAT(failed.error().message, HasSubstr(words));
@@ -222,7 +228,8 @@ TEST_F(Supervision, WhoLeavesDoesNotEndTheStartAndWhoComesAttaches) {
 TEST_F(Supervision, TheCircuitOpensAndLetsOneTryThrough) {
   make({{"CRASH_AT", "start"}, {"CRASH_STARTS", "3"}},
        {.circuit = {.waits = {20ms, 40ms}, .open_for = 200ms, .open_at_most = 1s}});
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ask());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(ask());
   EXPECT_EQ(starts(), 3);
   const auto refused = ask();
   ASSERT_FALSE(refused);
@@ -260,7 +267,8 @@ TEST_F(Supervision, AStartIsStoppedAtOnce) {
 TEST_F(Supervision, HelpersOfTheEngineEndWithIt) {
   make({{"FORK_CHILD", "true"}, {"CRASH_AT", "ready"}, {"MOMENT_MS", "20"}});
   const auto ready = ask().value();
-  const auto children = text_of("/proc/" + std::to_string(ready.pid) + "/task/" + std::to_string(ready.pid) + "/children");
+  const auto children =
+      text_of("/proc/" + std::to_string(ready.pid) + "/task/" + std::to_string(ready.pid) + "/children");
   const pid_t helper = std::atoi(children.c_str());
   ASSERT_GT(helper, 1);
   EXPECT_TRUE(run(supervisor->exit_reason(ready.generation, 5s)));
