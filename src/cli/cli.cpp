@@ -46,6 +46,14 @@ Outcome carry_out(const Invocation& invocation, Console& console, const LocalCom
       return run_model(invocation, console);
     case Command::ps:
       return watch_models(invocation, console);
+    case Command::warm:
+      return change_layer(invocation, console, "warm");
+    case Command::cool:
+      return change_layer(invocation, console, "cool");
+    case Command::pin:
+      return change_layer(invocation, console, "pin");
+    case Command::unpin:
+      return change_layer(invocation, console, "unpin");
     case Command::explain:
       return explain_requests(invocation, console);
     case Command::doctor:

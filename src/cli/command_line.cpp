@@ -92,6 +92,12 @@ class Tree {
     auto& ps = command(app_, "ps", "Show how warm every layer of every model is", Command::ps);
     auto* watch = ps.add_flag("--watch", into_.watch, "Print it again every second, until Ctrl-C");
     ps.add_flag("--json", into_.json, "Print one JSON document instead of text")->excludes(watch);
+    add_layer_change("warm", "Warm one layer of a model: read its pages, start its engine, wake its weights",
+                     Command::warm, true);
+    add_layer_change("cool", "Cool one layer of a model: drop its pages, stop its engine, hibernate its weights",
+                     Command::cool, true);
+    add_layer_change("pin", "Lock a model's weights in memory", Command::pin, false);
+    add_layer_change("unpin", "Unlock a model's weights", Command::unpin, false);
     auto& explain = command(app_, "explain", "Say why the first token of a request took that long", Command::explain);
     auto* request = explain.add_option("REQUEST", into_.request, "Id of a request (the last one)")->type_name("");
     explain.add_option("--last", into_.last, "The last N requests, newest first")
@@ -99,6 +105,17 @@ class Tree {
         ->check(CLI::Range(1U, 1000U).description(""))
         ->excludes(request);
     add_json(explain);
+  }
+
+  void add_layer_change(const char* name, const char* description, Command value, bool with_layer) {
+    auto& change = command(app_, name, description, value);
+    change.add_option("MODEL", into_.model, kModel)->required()->type_name("");
+    if (with_layer) {
+      change.add_option("--layer", into_.layer, "pages, process or weights (weights)")
+          ->type_name("LAYER")
+          ->check(CLI::IsMember({"pages", "process", "weights"}).description(""));
+    }
+    add_json(change);
   }
 
   void add_machine() {

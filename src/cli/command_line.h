@@ -18,6 +18,10 @@ enum class Command {
   rm,
   run,
   ps,
+  warm,
+  cool,
+  pin,
+  unpin,
   explain,
   doctor,
   engine_list,
@@ -41,6 +45,7 @@ struct Invocation {
   std::optional<std::string> system;       // run
   std::optional<double> temperature;       // run
   std::optional<std::int64_t> max_tokens;  // run
+  std::optional<std::string> layer;        // warm, cool
   bool watch = false;                      // ps
   std::optional<std::string> request;      // explain
   std::optional<unsigned> last;            // explain

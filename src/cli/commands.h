@@ -22,6 +22,8 @@ void print_json(Console& console, const domain::Json& json);
 [[nodiscard]] Outcome print_model_names(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome watch_models(const Invocation& invocation, Console& console);
 
+// warm, cool, pin, unpin: `action` as the API names it.
+[[nodiscard]] Outcome change_layer(const Invocation& invocation, Console& console, std::string_view action);
 [[nodiscard]] Outcome run_model(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome explain_requests(const Invocation& invocation, Console& console);
 // The waterfall of a REQUEST. Errors: bad_request when it is none.

@@ -133,6 +133,28 @@ Outcome remove_model(const Invocation& invocation, Console& console) {
   return 0;
 }
 
+Outcome change_layer(const Invocation& invocation, Console& console, std::string_view action) {
+  auto target = target_of(invocation.model);
+  if (!target) return base::pass(target);
+  auto client = connect(console);
+  if (!client) return base::pass(client);
+  ProgressLine progress(console);
+  const std::string layer = invocation.layer.value_or("weights");
+  client->set_while_waiting([&] { progress.show({fmt::format("{} {} of {}", action, layer, invocation.model)}); });
+  auto answer = client->post(fmt::format("{}/{}?wait=1", *target, action), Json{{"layer", layer}});
+  progress.finish();
+  if (!answer) return base::pass(answer);
+  if (invocation.json) {
+    print_json(console, answer->body);
+    return 0;
+  }
+  const Json& ms = at_path(answer->body, {"ms"});
+  const auto bytes = count_at(answer->body, {"bytes"});
+  console.out << fmt::format("{}: {} {}, {:.0f} ms{}\n", base::to_lower(invocation.model), layer, action,
+                             ms.is_number() ? ms.get<double>() : 0.0, bytes ? ", " + base::format_bytes(*bytes) : "");
+  return 0;
+}
+
 Outcome print_model_names(const Invocation&, Console& console) {
   auto client = connect(console);
   if (!client) return base::pass(client);

@@ -148,18 +148,32 @@ base::Result<Answer> NativeClient::read_answer(Connection& connection) const {
       fmt::format("{} answered with something that is not JSON; is it a Hearth server?", options_.endpoint.url));
 }
 
-base::Result<Answer> NativeClient::ask(http::verb verb, std::string_view target) const {
-  Connection connection({options_.timeouts.connect, options_.timeouts.answer}, options_.while_waiting);
+base::Result<Answer> NativeClient::ask(http::verb verb, std::string_view target, std::chrono::milliseconds patience,
+                                       std::string body) const {
+  Connection connection({options_.timeouts.connect, patience}, options_.while_waiting);
   if (auto opened = open(connection); !opened) return base::pass(opened);
   http::request<http::string_body> request(verb, options_.endpoint.prefix + std::string(target), 11);
   fill(request);
+  if (!body.empty()) {
+    request.set(http::field::content_type, "application/json");
+    request.body() = std::move(body);
+    request.prepare_payload();
+  }
   if (auto sent = connection.send(request); !sent) return base::pass(sent, options_.endpoint.url);
   connection.expect_answer();
   return read_answer(connection);
 }
 
-base::Result<Answer> NativeClient::get(std::string_view target) const { return ask(http::verb::get, target); }
-base::Result<Answer> NativeClient::remove(std::string_view target) const { return ask(http::verb::delete_, target); }
+base::Result<Answer> NativeClient::get(std::string_view target) const {
+  return ask(http::verb::get, target, options_.timeouts.answer);
+}
+base::Result<Answer> NativeClient::remove(std::string_view target) const {
+  return ask(http::verb::delete_, target, options_.timeouts.answer);
+}
+
+base::Result<Answer> NativeClient::post(std::string_view target, const domain::Json& body) const {
+  return ask(http::verb::post, target, options_.timeouts.idle, body.dump());
+}
 
 base::Result<Answer> NativeClient::put_file(std::string_view target, const std::filesystem::path& file,
                                             const UploadProgress& progress) const {

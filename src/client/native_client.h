@@ -61,6 +61,8 @@ class NativeClient {
   // `target` begins with '/' and is fit for a request line: ids in it have gone through path_segment.
   [[nodiscard]] base::Result<Answer> get(std::string_view target) const;
   [[nodiscard]] base::Result<Answer> remove(std::string_view target) const;
+  // Waits for the answer as long as a stream may be silent: what is asked for may take its time.
+  [[nodiscard]] base::Result<Answer> post(std::string_view target, const domain::Json& body) const;
   // Sends the bytes of a regular file, and stops as soon as the server refuses them. Errors besides: those of opening
   // and reading; io when the file gets shorter meanwhile.
   using UploadProgress = std::function<void(std::uint64_t sent, std::uint64_t total)>;
@@ -75,7 +77,8 @@ class NativeClient {
   void set_while_waiting(std::function<void()> action) { options_.while_waiting = std::move(action); }
 
  private:
-  [[nodiscard]] base::Result<Answer> ask(http::verb verb, std::string_view target) const;
+  [[nodiscard]] base::Result<Answer> ask(http::verb verb, std::string_view target, std::chrono::milliseconds patience,
+                                         std::string body = {}) const;
   [[nodiscard]] base::Status open(Connection& connection) const;
   template <typename Request>
   void fill(Request& request) const;

@@ -47,6 +47,7 @@ TEST(ConfigurationDocument, ItsFirstExampleIsTheDefaults) {
   EXPECT_EQ(written.server().allow_remote_without_key, built_in.server().allow_remote_without_key);
   EXPECT_EQ(written.server().max_body, built_in.server().max_body);
   EXPECT_EQ(written.server().stop_grace, built_in.server().stop_grace);
+  EXPECT_EQ(written.engine().tier, built_in.engine().tier);
   EXPECT_EQ(written.engine().start_stall, built_in.engine().start_stall);
   EXPECT_EQ(written.engine().start_limit, built_in.engine().start_limit);
   const auto model = domain::ModelId::parse("any").value();

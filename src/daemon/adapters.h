@@ -34,6 +34,10 @@ class StoreShelf final : public http::ModelShelf {
   [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId model) override {
     return keeper_.remove(std::move(model));
   }
+  [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> change(domain::ModelId model, domain::LayerAction action,
+                                                                 std::optional<domain::Layer> layer) override {
+    return keeper_.change(std::move(model), action, layer);
+  }
   [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> upload(domain::ModelId model,
                                                                                   std::uint64_t bytes) override;
 

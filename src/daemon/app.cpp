@@ -2,8 +2,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
+
 #include "daemon/run_folder.h"
 #include "engine/llama_starter.h"
+#include "engine/packed_key.h"
 #include "engine/reaper.h"
 
 namespace hearth::daemon {
@@ -18,6 +21,16 @@ void log_crash(const std::exception_ptr& failure) {
   } catch (const std::exception& error) {
     spdlog::error("a task ended by a fault of ours: {}", error.what());
   }
+}
+
+// libhearth_tier.so beside this program, or in the library folder beside the program's; empty when it is in neither.
+std::string find_tier_library() {
+  std::error_code ignored;  // a path that cannot be looked at holds no library for us
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  for (const auto& candidate : {here / "libhearth_tier.so", here / "../lib/libhearth_tier.so"}) {
+    if (std::filesystem::exists(candidate, ignored)) return candidate;
+  }
+  return {};
 }
 
 engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model,
@@ -58,17 +71,20 @@ base::Status App::open() {
   if (!folder) return base::pass(folder);
   run_folder_ = std::move(*folder);
   reap();
+  if (config_.engine().tier) tier_library_ = find_tier_library();
 
   keeper_ = std::make_unique<keeper::Keeper>(
       keeper::KeeperParts{io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
                           [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
+                          [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
                           [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
   relay_ = std::make_unique<http::Relay>(*gate_, journal_, clock_);
   http::add_openai_routes(router_, *relay_, *shelf_);
-  http::add_native_routes(router_, {*shelf_, journal_, *probe_});
+  jobs_ = std::make_unique<http::LayerJobs>(io_.get_executor(), *shelf_, journal_);
+  http::add_native_routes(router_, {*shelf_, *jobs_, journal_, *probe_});
   server_->serve();
   return {};
 }
@@ -91,13 +107,17 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   const config::ModelConfig config = config_.effective_for(id);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
-  engine::Supervisor::Parts parts{
-      io_.get_executor(),
-      std::make_unique<engine::LlamaStarter>(launch_spec(*engine, model, config), std::move(starter)),
-      clock_,
-      pace_,
-      [this](const domain::Event& event) { journal_.add_event(event); },
-      log_crash};
+  engine::LaunchSpec launch = launch_spec(*engine, model, config);
+  if (const std::string key = packed_key_of(model); !key.empty()) {
+    launch.tier =
+        engine::TierLaunch{.library = tier_library_, .folder = config_.server().data_dir / "packed", .key = key};
+  }
+  engine::Supervisor::Parts parts{io_.get_executor(),
+                                  std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
+                                  clock_,
+                                  pace_,
+                                  [this](const domain::Event& event) { journal_.add_event(event); },
+                                  log_crash};
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
   limits.hard_cap = config_.engine().start_limit;
@@ -105,6 +125,23 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
   service.slots = config.slots.value_or(kDefaultSlots);
   co_return service;
+}
+
+// Known once the engine is: its build and backends are part of what packed weights depend on.
+std::string App::packed_key_of(const artifact::StoredModel& model) const {
+  const auto& engine = engine_.last();
+  if (tier_library_.empty() || !engine || !*engine || !(*engine)->tier.available) return {};
+  return engine::make_packed_key({.content_digest = model.manifest.digest.text(),
+                                  .engine_version = (*engine)->version,
+                                  .engine_build = (*engine)->build,
+                                  .backends = (*engine)->backends,
+                                  .flags = config_.effective_for(model.manifest.id).flags,
+                                  .environment = {}});
+}
+
+std::string App::packed_folder_of(const artifact::StoredModel& model) const {
+  const std::string key = packed_key_of(model);
+  return key.empty() ? key : (config_.server().data_dir / "packed" / key).string();
 }
 
 void App::describe_configured(domain::ModelView& view) const {
@@ -151,6 +188,7 @@ rt::Task<void> App::stop_on_signal() {
 rt::Task<void> App::stop() {
   const base::Duration grace = config_.server().stop_grace;
   co_await server_->stop(grace);
+  co_await jobs_->stop();
   co_await keeper_->stop();
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");

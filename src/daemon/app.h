@@ -34,6 +34,8 @@ class App {
   [[nodiscard]] rt::Task<void> look_for_engine();
   [[nodiscard]] rt::Task<void> stop_on_signal();
   [[nodiscard]] rt::Task<void> stop();
+  [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
+  [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
   void describe_configured(domain::ModelView& view) const;
   void reap();
 
@@ -50,6 +52,7 @@ class App {
   artifact::StoreFiles store_files_;
   engine::RealPace pace_;
   std::string run_folder_;
+  std::string tier_library_;  // empty: engines run as stock
   Journal journal_{io_.get_executor(), clock_};
   EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;
@@ -57,6 +60,7 @@ class App {
   std::unique_ptr<KeeperGate> gate_;
   std::unique_ptr<StoreShelf> shelf_;
   std::unique_ptr<HostProbe> probe_;
+  std::unique_ptr<http::LayerJobs> jobs_;
   std::unique_ptr<http::Relay> relay_;
   http::Router router_;
   std::unique_ptr<http::Server> server_;

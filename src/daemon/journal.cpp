@@ -25,6 +25,11 @@ std::vector<domain::Event> Journal::events_since(std::uint64_t id) {
   return {events.begin(), events.end()};
 }
 
+void Journal::tell(domain::Event event) {
+  event.at = clock_.wall();
+  add_event(std::move(event));
+}
+
 void Journal::post_event(domain::Event event) {
   rt::asio::post(executor_, [this, event = std::move(event)]() mutable { add_event(std::move(event)); });
 }

@@ -24,6 +24,7 @@ class Journal final : public http::RequestJournal {
   [[nodiscard]] std::vector<domain::RequestRecord> last(std::size_t count) override { return requests_.last(count); }
   [[nodiscard]] std::vector<domain::Event> events_since(std::uint64_t id) override;
 
+  void tell(domain::Event event) override;
   // Takes an event from another thread over to the I/O thread. The journal must outlive the loop's last turn.
   void post_event(domain::Event event);
   void add_event(domain::Event event);

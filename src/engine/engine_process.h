@@ -2,6 +2,7 @@
 // What the supervisor needs of an engine process, and of whoever makes one. The seam behind which its tests stand.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "sys/proc_stats.h"
 
 namespace hearth::engine {
+
+class TierLink;
 
 // Thread: the I/O thread. It may go only after run() has returned.
 class EngineProcess {
@@ -32,6 +35,12 @@ class EngineProcess {
 
   [[nodiscard]] virtual int pid() const = 0;
   [[nodiscard]] virtual const std::string& socket_path() const = 0;
+
+  // The line to the library preloaded into it (tier_link.h). Null: a stock engine. It may outlive the process, closed.
+  [[nodiscard]] virtual std::shared_ptr<TierLink> tier() const { return nullptr; }
+  // What the library was asked for and cannot do, and why; judged once the engine answers. Empty: nothing, or not asked
+  // for.
+  [[nodiscard]] virtual std::optional<std::string> tier_lack() const { return std::nullopt; }
 };
 
 class Starter {

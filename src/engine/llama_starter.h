@@ -19,13 +19,16 @@ class LlamaStarter final : public Starter {
     sys::Processes& processes;  // these three outlive the starter and what it starts
     const sys::ProcStats& stats;
     sys::Files& files;
-    // <run dir>/engines, made where missing (0700). Each start gets <16 hex digits of the alias>-<n>.sock and .json there.
+    // <run dir>/engines, made where missing (0700). Each start gets <16 hex digits of the alias>-<n>.sock and .json
+    // there.
     std::string folder;
     std::vector<std::string> environment;  // of this process, "NAME=value"; see plan_launch
     StopLimits stop;
   };
   LlamaStarter(LaunchSpec spec, Parts parts) : spec_(std::move(spec)), parts_(std::move(parts)) {}
 
+  // With LaunchSpec::tier, the library is preloaded and the process has a line to it. Where that cannot be (no such
+  // file, a path that LD_PRELOAD cannot take, no descriptors), the engine starts as stock and its tier_lack() says why.
   // Errors: those of plan_launch and of spawn; no_space and such when the record cannot be written (nothing runs then).
   [[nodiscard]] base::Result<std::unique_ptr<EngineProcess>> start() override;
 

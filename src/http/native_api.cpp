@@ -100,6 +100,55 @@ rt::Task<base::Result<Answer>> upload_model(Exchange& exchange, NativePorts port
   co_return Answer{*fresh ? 201U : 200U, domain::to_json(*model)};
 }
 
+// The layer that the body names; empty when there is no body, or none in it.
+base::Result<std::optional<domain::Layer>> layer_in(const std::string& body) {
+  if (body.empty()) return std::nullopt;
+  const Json json = Json::parse(body, nullptr, false);
+  if (!json.is_object())
+    return base::fail(ErrorCode::bad_request, "the body must be a JSON object such as {\"layer\": \"weights\"}");
+  if (!json.contains("layer") || json["layer"].is_null()) return std::nullopt;
+  const auto layer =
+      json["layer"].is_string() ? domain::layer_named(json["layer"].get_ref<const std::string&>()) : std::nullopt;
+  if (!layer)
+    return base::fail(ErrorCode::bad_request, "\"layer\" must be the name of a layer: pages, process or weights");
+  return layer;
+}
+
+Json finished_json(const domain::ModelView& model, const domain::LayerWork& work) {
+  Json json = domain::to_json(model);
+  json["ms"] = work.ms;
+  json["bytes"] = work.bytes ? Json(*work.bytes) : Json(nullptr);
+  return json;
+}
+
+Json job_json(const std::string& id) { return {{"job", id}}; }
+
+// POST /models/{id}/warm …: 202 with a job, or with ?wait=1 the MODEL and what was done, once it is.
+rt::Task<base::Result<Answer>> change_layer(Exchange& exchange, NativePorts ports, domain::LayerAction action) {
+  auto id = domain::ModelId::parse(exchange.part("id"));
+  if (!id) co_return base::pass(id);
+  auto body = co_await exchange.read_body();
+  if (!body) co_return base::pass(body);
+  auto layer = layer_in(*body);
+  if (!layer) co_return base::pass(layer);
+  if (exchange.query("wait") != "1") {
+    auto known = co_await ports.shelf.find(*id);
+    if (!known) co_return base::pass(known);
+    ports.jobs.begin(exchange.id(), *id, action, *layer);
+    co_return Answer{202, job_json(exchange.id())};
+  }
+  auto work = co_await ports.shelf.change(*id, action, *layer);
+  if (!work) co_return base::pass(work);
+  auto model = co_await ports.shelf.find(*id);
+  if (!model) co_return base::pass(model);
+  co_return Answer{200, finished_json(*model, *work)};
+}
+
+template <domain::LayerAction action>
+rt::Task<base::Result<Answer>> change_by(Exchange& exchange, NativePorts ports) {
+  return change_layer(exchange, ports, action);
+}
+
 rt::Task<base::Result<Answer>> list_requests(Exchange& exchange, NativePorts ports) {
   auto count = number_in_query(exchange, "last", 20);
   if (!count) co_return base::pass(count);
@@ -151,6 +200,10 @@ void add_native_routes(Router& router, NativePorts ports) {
   add(verb::get, "/models/{id}", show_model);
   add(verb::delete_, "/models/{id}", remove_model);
   add(verb::put, "/models/{id}/content", upload_model);
+  add(verb::post, "/models/{id}/warm", change_by<domain::LayerAction::warm>);
+  add(verb::post, "/models/{id}/cool", change_by<domain::LayerAction::cool>);
+  add(verb::post, "/models/{id}/pin", change_by<domain::LayerAction::pin>);
+  add(verb::post, "/models/{id}/unpin", change_by<domain::LayerAction::unpin>);
   add(verb::get, "/requests", list_requests);
   add(verb::get, "/requests/{id}", show_request);
   add(verb::get, "/events", list_events);

@@ -1,5 +1,6 @@
 #pragma once
 // Hearth's own API, /hearth/v1 (docs/http-api.md).
+#include "http/layer_jobs.h"
 #include "http/ports.h"
 #include "http/router.h"
 
@@ -7,6 +8,7 @@ namespace hearth::http {
 
 struct NativePorts {
   ModelShelf& shelf;
+  LayerJobs& jobs;
   RequestJournal& journal;
   MachineProbe& machine;
 };

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "domain/event.h"
 #include "domain/json.h"
+#include "domain/layer_work.h"
 #include "domain/machine.h"
 #include "domain/model.h"
 #include "domain/request.h"
@@ -60,6 +61,10 @@ class ModelShelf {
   [[nodiscard]] virtual rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) = 0;
   // Stops its engine first when it is idle. Errors: model_not_found, in_use.
   [[nodiscard]] virtual rt::Task<base::Status> remove(domain::ModelId model) = 0;
+  // Changes one layer on purpose; without a layer, the weights. Errors: model_not_found, unsupported, in_use, loading.
+  [[nodiscard]] virtual rt::Task<base::Result<domain::LayerWork>> change(domain::ModelId model,
+                                                                         domain::LayerAction action,
+                                                                         std::optional<domain::Layer> layer) = 0;
   // Errors: no_space, already_exists (other content under that name), io.
   [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model,
                                                                                     std::uint64_t bytes) = 0;
@@ -76,6 +81,8 @@ class RequestJournal {
   [[nodiscard]] virtual std::optional<domain::RequestRecord> find(std::string_view id) = 0;
   [[nodiscard]] virtual std::vector<domain::RequestRecord> last(std::size_t count) = 0;
   [[nodiscard]] virtual std::vector<domain::Event> events_since(std::uint64_t id) = 0;
+  // Adds an event; its id and instant are given here.
+  virtual void tell(domain::Event event) = 0;
 };
 
 struct HealthCheck {

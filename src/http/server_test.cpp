@@ -99,6 +99,7 @@ struct RecordingJournal final : RequestJournal {
   [[nodiscard]] std::optional<domain::RequestRecord> find(std::string_view) override { return std::nullopt; }
   [[nodiscard]] std::vector<domain::RequestRecord> last(std::size_t) override { return {}; }
   [[nodiscard]] std::vector<domain::Event> events_since(std::uint64_t) override { return {}; }
+  void tell(domain::Event) override {}
   int ids = 0;
   std::vector<domain::RequestObservation> seen;
 };

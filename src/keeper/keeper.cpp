@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <filesystem>
+
 #include "artifact/layers.h"
 #include "base/scope_exit.h"
 
@@ -18,12 +20,32 @@ namespace {
 // For how long a walk through the page cache stays good.
 constexpr std::chrono::seconds kReadingsFresh{1};
 
-bool has_process(ModelState state) { return state == ModelState::ready || state == ModelState::busy; }
+bool has_process(ModelState state) {
+  return state == ModelState::ready || state == ModelState::busy || state == ModelState::hibernated;
+}
+
+base::Error cannot_change(domain::LayerAction action, Layer layer) {
+  return {ErrorCode::unsupported, fmt::format("layer {} cannot be changed with {}; pages, process and weights can",
+                                              name_of(layer), name_of(action))};
+}
+
+// Bytes of the published files in a folder of packed weights (docs/packed-format.md).
+base::Bytes packed_bytes(const std::string& folder) {
+  base::Bytes bytes = 0;
+  std::error_code ignored;  // a folder that is not there holds nothing
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".seg") bytes += entry.file_size(ignored);
+  }
+  return bytes;
+}
 
 }  // namespace
 
 Keeper::Keeper(KeeperParts parts)
-    : parts_(std::move(parts)), host_(parts_.memory, parts_.clock), tasks_(parts_.executor, parts_.on_crash) {}
+    : parts_(std::move(parts)),
+      host_(parts_.memory, parts_.clock),
+      changer_(parts_.pool, parts_.pages, parts_.clock),
+      tasks_(parts_.executor, parts_.on_crash) {}
 
 Keeper::~Keeper() = default;
 
@@ -52,6 +74,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
+  if ((*resident)->hibernated()) tasks_.spawn(wake_beside(*resident));
   if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
   co_return std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings);
 }
@@ -88,6 +111,12 @@ rt::Task<domain::LayerReadings> Keeper::measure(artifact::StoredModel model) {
   at(readings, Layer::process).warmth = running ? Warmth::warm : Warmth::cold;
   // Without a process nothing of the weights is in memory; with one, only the tier library can tell how much is.
   if (!running) at(readings, Layer::weights) = domain::reading_of(0, model.manifest.bytes);
+  if (running) at(readings, Layer::weights) = co_await changer_.measure_weights(resident->second);
+  if (const std::string folder = parts_.packed_folder(model); !folder.empty()) {
+    const base::Bytes bytes = co_await parts_.pool.run([&] { return packed_bytes(folder); });
+    at(readings, Layer::packed) =
+        domain::LayerReading{.warmth = bytes > 0 ? Warmth::warm : Warmth::cold, .bytes = bytes};
+  }
   co_return readings;
 }
 
@@ -104,6 +133,9 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
                          .context_length = manifest.gguf.context_length};
   view.layers = co_await measure(model);
   parts_.configured(view);
+  if (const std::string folder = parts_.packed_folder(model); !folder.empty()) {
+    view.packed_key = std::filesystem::path(folder).filename();
+  }
   const auto resident = residents_.find(view.id);
   if (resident == residents_.end()) co_return view;
   resident->second->describe(view);
@@ -144,6 +176,76 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
     residents_.erase(id);
   }
   co_return co_await parts_.pool.run([&] { return parts_.store.remove(id); });
+}
+
+rt::Task<void> Keeper::wake_beside(std::shared_ptr<Resident> resident) {
+  if (auto woken = co_await changer_.wake(std::move(resident)); !woken)
+    spdlog::warn("waking beside a request: {}", woken.error().message);
+}
+
+base::Result<std::shared_ptr<Resident>> Keeper::running(const domain::ModelId& id) const {
+  const auto known = residents_.find(id);
+  if (known != residents_.end() && has_process(known->second->state())) return known->second;
+  return base::fail(ErrorCode::loading, fmt::format("model {} is not loaded; warm it first", id.text()));
+}
+
+rt::Task<WorkResult> Keeper::change(domain::ModelId id, domain::LayerAction action, std::optional<Layer> layer) {
+  using enum domain::LayerAction;
+  const Layer which = layer.value_or(Layer::weights);
+  if (action == warm) co_return co_await this->warm(id, which);
+  if (action == cool) co_return co_await this->cool(id, which);
+  if (which != Layer::weights) co_return std::unexpected(cannot_change(action, which));
+  if (action == pin) {
+    if (auto started = co_await start_engine(id); !started) co_return started;
+  }
+  auto resident = running(id);
+  if (!resident) co_return base::pass(resident);
+  if (action == pin) co_return co_await changer_.pin(*resident);
+  co_return co_await changer_.unpin(*resident);
+}
+
+rt::Task<WorkResult> Keeper::start_engine(domain::ModelId id) {
+  const base::Mono begun = parts_.clock.now();
+  auto lease = co_await acquire(id);
+  if (!lease) co_return base::pass(lease);
+  domain::LayerWork work{.ms = base::to_ms(parts_.clock.now() - begun), .bytes = std::nullopt};
+  co_return work;
+}
+
+rt::Task<WorkResult> Keeper::stop_engine(domain::ModelId id) {
+  const base::Mono begun = parts_.clock.now();
+  auto resident = running(id);
+  if (!resident) co_return base::pass(resident);
+  if ((*resident)->in_flight() > 0) {
+    co_return base::fail(ErrorCode::in_use, fmt::format("model {} is answering; stop it when it is done", id.text()));
+  }
+  if (auto stopped = co_await (*resident)->supervisor().stop(); !stopped) co_return base::pass(stopped);
+  domain::LayerWork work{.ms = base::to_ms(parts_.clock.now() - begun), .bytes = std::nullopt};
+  co_return work;
+}
+
+rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer) {
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  if (layer == Layer::pages) co_return co_await changer_.warm_pages(model->path);
+  if (layer != Layer::process && layer != Layer::weights)
+    co_return std::unexpected(cannot_change(domain::LayerAction::warm, layer));
+  const auto known = residents_.find(id);
+  // A fresh engine has just read all its weights; only one that was up before can have lost them.
+  const bool was_up = known != residents_.end() && has_process(known->second->state());
+  if (!was_up || layer == Layer::process) co_return co_await start_engine(id);
+  co_return co_await changer_.wake(known->second);
+}
+
+rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  if (layer == Layer::pages) co_return co_await changer_.cool_pages(model->path);
+  if (layer == Layer::process) co_return co_await stop_engine(id);
+  if (layer != Layer::weights) co_return std::unexpected(cannot_change(domain::LayerAction::cool, layer));
+  auto resident = running(id);
+  if (!resident) co_return base::pass(resident);
+  co_return co_await changer_.hibernate(*resident);
 }
 
 std::optional<base::Duration> Keeper::oldest_wait() const {

@@ -12,6 +12,7 @@
 #include "artifact/store.h"
 #include "base/clock.h"
 #include "domain/model.h"
+#include "keeper/layer_changer.h"
 #include "keeper/lease.h"
 #include "keeper/resident.h"
 #include "rt/blocking_pool.h"
@@ -32,11 +33,13 @@ struct KeeperParts {
   rt::BlockingPool& pool;
   artifact::Store& store;
   const sys::ProcStats& stats;
-  const sys::Pages& pages;
+  sys::Pages& pages;
   const sys::Memory& memory;
   const base::Clock& clock;
   // Makes the supervisor of a model that is asked for the first time. Errors: no engine is installed.
   std::function<rt::Task<base::Result<Service>>(artifact::StoredModel)> serve;
+  // The folder of this model's packed weights; empty when it is not known (no engine yet) or there is none.
+  std::function<std::string(const artifact::StoredModel&)> packed_folder;
   // What the configuration says of a model, into its view.
   std::function<void(domain::ModelView&)> configured;
   rt::TaskGroup::CrashHandler on_crash;
@@ -59,6 +62,11 @@ class Keeper {
   // is under way; timeout when the engine would not die.
   [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId id);
 
+  // Changes one layer on purpose; without a layer, the weights. Warming starts the engine where that is needed.
+  // Errors: model_not_found; unsupported (which layers can be changed here); those of LayerChanger and of acquire.
+  [[nodiscard]] rt::Task<WorkResult> change(domain::ModelId id, domain::LayerAction action,
+                                            std::optional<domain::Layer> layer);
+
   // The longest that a request which still waits for an engine has waited.
   [[nodiscard]] std::optional<base::Duration> oldest_wait() const;
   // Stops every engine, for good. Leases that are left lose theirs.
@@ -68,6 +76,12 @@ class Keeper {
   [[nodiscard]] rt::Task<base::Result<std::shared_ptr<Resident>>> resident_for(domain::ModelId id);
   [[nodiscard]] rt::Task<base::Result<artifact::StoredModel>> stored(domain::ModelId id);
   [[nodiscard]] rt::Task<domain::ModelView> view_of(artifact::StoredModel model);
+  [[nodiscard]] rt::Task<WorkResult> warm(domain::ModelId id, domain::Layer layer);
+  [[nodiscard]] rt::Task<WorkResult> cool(domain::ModelId id, domain::Layer layer);
+  [[nodiscard]] rt::Task<WorkResult> start_engine(domain::ModelId id);
+  [[nodiscard]] rt::Task<WorkResult> stop_engine(domain::ModelId id);
+  [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
+  [[nodiscard]] rt::Task<void> wake_beside(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<domain::LayerReadings> measure(artifact::StoredModel model);
   [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
                                                                           Resident& resident);
@@ -76,6 +90,7 @@ class Keeper {
 
   KeeperParts parts_;
   HostSampler host_;
+  LayerChanger changer_;
   std::map<domain::ModelId, std::shared_ptr<Resident>> residents_;
   std::multiset<base::Mono> waiting_since_;
   rt::TaskGroup tasks_;

@@ -85,7 +85,7 @@ class KeeperTest : public artifact::StoreFixture {
     EXPECT_TRUE(import(*store, "b", artifact::GgufSample::model()));
     keeper.emplace(KeeperParts{io.get_executor(), pool, *store, stats, pages, memory, clock,
                                [this](artifact::StoredModel model) { return serve(std::move(model)); },
-                               [](domain::ModelView&) {},
+                               [](const artifact::StoredModel&) { return std::string(); }, [](domain::ModelView&) {},
                                [](std::exception_ptr failure) { std::rethrow_exception(failure); }});
   }
   ~KeeperTest() override { run(stop()); }

@@ -24,7 +24,9 @@ void Resident::started_in(base::Duration duration) {
 
 ModelState Resident::state() const {
   const ModelState state = supervisor_->state();
-  return state == ModelState::ready && in_flight_ > 0 ? ModelState::busy : state;
+  if (state != ModelState::ready) return state;
+  if (in_flight_ > 0) return ModelState::busy;
+  return hibernated() ? ModelState::hibernated : ModelState::ready;
 }
 
 void Resident::describe(domain::ModelView& view) const {
@@ -34,7 +36,9 @@ void Resident::describe(domain::ModelView& view) const {
   view.process_started_at = supervisor_->process_started_at();
   view.requests = requests_;
   view.last_used_at = last_used_at_;
-  if (view.state == ModelState::ready || view.state == ModelState::busy) {
+  if (view.state == ModelState::hibernated) {
+    view.ready_basis = "hibernated: a request is taken at once and its weights come in beside it";
+  } else if (view.state == ModelState::ready || view.state == ModelState::busy) {
     view.ready_in_ms = 0;
     view.ready_basis = "the engine is ready";
   } else if (!start_ms_.empty()) {

@@ -26,10 +26,13 @@ class Resident {
   void request_ended();
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
+  // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
+  void set_hibernated(bool hibernated) { hibernated_in_ = hibernated ? supervisor_->generation() : 0; }
+  [[nodiscard]] bool hibernated() const { return hibernated_in_ != 0 && hibernated_in_ == supervisor_->generation(); }
   // Notes how long a start took, for the estimate.
   void started_in(base::Duration duration);
 
-  // What the supervisor says, with busy for an engine that a request is using.
+  // What the supervisor says, with busy for an engine that a request is using, and hibernated.
   [[nodiscard]] domain::ModelState state() const;
   // Puts state, failure, process, counts and the estimate of a start into the view.
   void describe(domain::ModelView& view) const;
@@ -47,6 +50,7 @@ class Resident {
   unsigned slots_;
   std::size_t in_flight_ = 0;
   std::uint64_t requests_ = 0;
+  std::uint64_t hibernated_in_ = 0;  // the generation of the engine, 0: not
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;
 };

@@ -1,0 +1,50 @@
+#include "http/layer_jobs.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace hearth::http {
+namespace {
+
+void log_crash(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    spdlog::error("a layer change ended by a fault of ours: {}", error.what());
+  }
+}
+
+}  // namespace
+
+LayerJobs::LayerJobs(rt::asio::any_io_executor executor, ModelShelf& shelf, RequestJournal& journal)
+    : shelf_(shelf), journal_(journal), tasks_(std::move(executor), log_crash) {}
+
+void LayerJobs::begin(std::string job, domain::ModelId model, domain::LayerAction action,
+                      std::optional<domain::Layer> layer) {
+  tasks_.spawn(run(std::move(job), std::move(model), action, layer));
+}
+
+rt::Task<void> LayerJobs::run(std::string job, domain::ModelId model, domain::LayerAction action,
+                              std::optional<domain::Layer> layer) {
+  auto work = co_await shelf_.change(model, action, layer);
+  domain::Event event;
+  event.what = fmt::format("{}_{}", name_of(action), work ? "done" : "failed");
+  event.model = model.text();
+  event.layer = layer.value_or(domain::Layer::weights);
+  event.by = "job " + job;
+  if (work) {
+    event.bytes = work->bytes;
+    event.why = fmt::format("it took {:.0f} ms", work->ms);
+  } else {
+    event.why = work.error().message;
+  }
+  journal_.tell(std::move(event));
+}
+
+rt::Task<void> LayerJobs::stop() {
+  tasks_.cancel_all();
+  if (!co_await tasks_.join(std::chrono::seconds(15)))
+    spdlog::error("{} layer changes did not end when cancelled", tasks_.size());
+}
+
+}  // namespace hearth::http
