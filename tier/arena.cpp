@@ -77,7 +77,8 @@ bool Arena::release(void* base) {
 
 void Arena::free_weights(WeightBuffer& buffer, int index) {
   buffer.closing.store(true);
-  while (buffer.users > 0) ::pthread_cond_wait(&idle_, mutex_.raw());
+  while (buffer.users > 0)
+    ::pthread_cond_wait(&idle_, mutex_.raw());
   if (buffer.phase == WeightBuffer::Phase::kFilling) filling_.fetch_sub(1);
   store_->discard(buffer.file);
   buffer.manifest.reset();
@@ -132,8 +133,10 @@ int Arena::claim_weights(std::uint32_t& ordinal) {
   int index = -1;
   std::uint64_t taken = 0;
   for (std::size_t i = 0; i < kMaxWeights; ++i) {
-    if (live_[i]) taken |= std::uint64_t{1} << weights_[i].ordinal;
-    else if (index < 0) index = static_cast<int>(i);
+    if (live_[i])
+      taken |= std::uint64_t{1} << weights_[i].ordinal;
+    else if (index < 0)
+      index = static_cast<int>(i);
   }
   ordinal = static_cast<std::uint32_t>(__builtin_ctzll(~taken));
   if (index >= 0) live_[index] = true;
@@ -175,7 +178,8 @@ void Arena::declare_weights(void* base, std::size_t bytes, const char* buffer_ty
 bool Arena::attach(WeightBuffer& buffer) {
   if (os::resident_bytes(buffer.base, buffer.bytes) != 0) return false;
   PackedFile packed;
-  if (store_->take(buffer.ordinal, buffer.bytes, buffer.buffer_type, buffer.engine, packed) != Reason::kNone) return false;
+  if (store_->take(buffer.ordinal, buffer.bytes, buffer.buffer_type, buffer.engine, packed) != Reason::kNone)
+    return false;
   buffer.origin = WeightBuffer::Origin::kAttached;
   buffer.file.fd = packed.fd;
   buffer.file.name[0] = '\0';
@@ -261,7 +265,8 @@ void Arena::distrust(WeightBuffer& buffer, const char* name) {
   buffer.reusable = false;
   if (!buffer.trusted) return;
   buffer.trusted = false;
-  channel().event(EventKind::kDistrusted, Reason::kOtherTensor, buffer.ordinal, buffer.bytes, buffer.skipped, 0, 0, name);
+  channel().event(EventKind::kDistrusted, Reason::kOtherTensor, buffer.ordinal, buffer.bytes, buffer.skipped, 0, 0,
+                  name);
   store_->set_aside(buffer.ordinal, Reason::kOtherTensor);
 }
 
@@ -288,7 +293,8 @@ void Arena::overwrite(void* base) {
 /// Makes settled, write-protected weights private and writable. The file keeps what it has.
 bool Arena::thaw(WeightBuffer& buffer) {
   buffer.closing.store(true);  // stops a publication that is under way
-  while (buffer.users > 0) ::pthread_cond_wait(&idle_, mutex_.raw());
+  while (buffer.users > 0)
+    ::pthread_cond_wait(&idle_, mutex_.raw());
   buffer.closing.store(false);
   const int error = buffer.origin == WeightBuffer::Origin::kAttached
                         ? os::allow_write(buffer.base, buffer.bytes)
@@ -317,7 +323,8 @@ void Arena::settle_one(WeightBuffer& buffer) {
   buffer.phase = WeightBuffer::Phase::kSettled;
   filling_.fetch_sub(1);
   const Reason reason = buffer.reusable ? Reason::kNone : attached ? Reason::kOtherTensor : Reason::kIncomplete;
-  channel().event(EventKind::kSettled, reason, buffer.ordinal, buffer.bytes, attached ? buffer.skipped : buffer.written);
+  channel().event(EventKind::kSettled, reason, buffer.ordinal, buffer.bytes,
+                  attached ? buffer.skipped : buffer.written);
 }
 
 void Arena::publish_one(WeightBuffer& buffer) {
@@ -328,7 +335,7 @@ void Arena::publish_one(WeightBuffer& buffer) {
   }
   const std::uint64_t begin = os::now_ns();
   int error = 0;
-  const Finished finished{buffer.base,        buffer.bytes,     buffer.ordinal,  buffer.engine,
+  const Finished finished{buffer.base,        buffer.bytes,     buffer.ordinal, buffer.engine,
                           buffer.buffer_type, &buffer.manifest, &buffer.closing};
   const Reason reason = store_->publish(buffer.file, finished, error);
   if (reason == Reason::kNone || reason == Reason::kLost) mark_synced(buffer);
@@ -351,7 +358,8 @@ void Arena::leave(WeightBuffer& buffer) {
 }
 
 Arena::Hold::Hold() {
-  for (std::size_t i = 0; i < kMaxWeights; ++i) held_[i] = arena().enter(i);
+  for (std::size_t i = 0; i < kMaxWeights; ++i)
+    held_[i] = arena().enter(i);
 }
 
 Arena::Hold::~Hold() {

@@ -1,15 +1,16 @@
 // Which memory belongs to weights, and which file is behind it.
 //
 // Every large aligned allocation of the engine gets its own anonymous mapping here ("plain"): that costs what the C
-// library's own mapping would. Only when the engine itself declares a buffer to hold weights, the pages are exchanged in
-// place for a file: a new one that is packed into, or a published one whose tensors need not be packed again. Caches,
-// compute and output buffers are never declared so and stay anonymous. See docs/tier.md, "Which buffers".
+// library's own mapping would. Only when the engine itself declares a buffer to hold weights, the pages are exchanged
+// in place for a file: a new one that is packed into, or a published one whose tensors need not be packed again.
+// Caches, compute and output buffers are never declared so and stay anonymous. See docs/tier.md, "Which buffers".
 //
 // Life of a weight buffer: filling (load) -> settled (the engine computed; read-only when it can be reused) ->
 // published. A write after that thaws it: private memory, correct for this process, never in the file.
 //
-// Threads: hooks call from any engine thread; settle() and the visitors run on the library's thread. Calls return quickly
-// except declare_weights() (may wait for the check of a packed file) and release() (waits for a running command to let go).
+// Threads: hooks call from any engine thread; settle() and the visitors run on the library's thread. Calls return
+// quickly except declare_weights() (may wait for the check of a packed file) and release() (waits for a running command
+// to let go).
 #pragma once
 
 #include <pthread.h>
@@ -44,10 +45,10 @@ struct WeightBuffer {
   bool trusted = true;     // attached: no difference to the manifest so far
   bool published = false;  // the file has its final name, or was attached
   bool pinned = false;
-  bool dirty = false;      // the file's bytes may not be on disk yet
-  unsigned writers = 0;    // engine threads inside a write
-  unsigned users = 0;      // our threads that look at it without the lock
-  std::size_t written = 0; // tensors written or skipped
+  bool dirty = false;       // the file's bytes may not be on disk yet
+  unsigned writers = 0;     // engine threads inside a write
+  unsigned users = 0;       // our threads that look at it without the lock
+  std::size_t written = 0;  // tensors written or skipped
   std::size_t skipped = 0;
   PageVector<ManifestEntry> manifest;
 
@@ -82,14 +83,15 @@ class Arena {
 
   struct TensorWrite {
     const char* name;
-    const void* data;          // where the tensor lies
+    const void* data;  // where the tensor lies
     std::size_t tensor_bytes;
-    const void* source;        // null: not a copy of given bytes
+    const void* source;  // null: not a copy of given bytes
     std::size_t offset;
     std::size_t bytes;
   };
   enum class Write { kPass, kPassAndTell, kSkip };
-  /// Before the engine writes to a tensor. kSkip: the bytes are there, do not write. kPassAndTell: call end_write() after.
+  /// Before the engine writes to a tensor. kSkip: the bytes are there, do not write. kPassAndTell: call end_write()
+  /// after.
   [[nodiscard]] Write begin_write(const TensorWrite& write);
   void end_write(const void* data);
   /// Before the engine overwrites a whole buffer.

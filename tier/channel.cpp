@@ -58,7 +58,8 @@ void Channel::deliver(const void* record, std::size_t length) {
   const int fd = descriptor();
   if (fd < 0) return;
   ssize_t sent = 0;
-  do sent = ::send(fd, record, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  do
+    sent = ::send(fd, record, length, MSG_DONTWAIT | MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);
   if (sent < 0) dropped_.fetch_add(1, std::memory_order_relaxed);
 }

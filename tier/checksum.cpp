@@ -17,7 +17,8 @@ constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < 256; ++i) {
     std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0);
+    for (int bit = 0; bit < 8; ++bit)
+      value = (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0);
     table[i] = value;
   }
   return table;
@@ -41,18 +42,22 @@ bool cpu_has_crc() {
 
 __attribute__((target("sse4.2"))) std::uint32_t crc_run(const unsigned char* bytes, std::size_t size) {
   std::uint64_t crc = UINT32_MAX;
-  for (; size >= 8; bytes += 8, size -= 8) crc = _mm_crc32_u64(crc, load64(bytes));
+  for (; size >= 8; bytes += 8, size -= 8)
+    crc = _mm_crc32_u64(crc, load64(bytes));
   auto tail = static_cast<std::uint32_t>(crc);
-  for (; size > 0; ++bytes, --size) tail = _mm_crc32_u8(tail, *bytes);
+  for (; size > 0; ++bytes, --size)
+    tail = _mm_crc32_u8(tail, *bytes);
   return ~tail;
 }
 
 __attribute__((target("sse4.2"))) void crc_lanes(const unsigned char* bytes, std::size_t lane, std::uint32_t* out) {
   std::uint64_t crc[4] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
   for (std::size_t at = 0; at < lane; at += 8) {
-    for (std::size_t i = 0; i < 4; ++i) crc[i] = _mm_crc32_u64(crc[i], load64(bytes + i * lane + at));
+    for (std::size_t i = 0; i < 4; ++i)
+      crc[i] = _mm_crc32_u64(crc[i], load64(bytes + i * lane + at));
   }
-  for (std::size_t i = 0; i < 4; ++i) out[i] = ~static_cast<std::uint32_t>(crc[i]);
+  for (std::size_t i = 0; i < 4; ++i)
+    out[i] = ~static_cast<std::uint32_t>(crc[i]);
 }
 #else
 bool cpu_has_crc() { return false; }
@@ -61,7 +66,8 @@ void crc_lanes(const unsigned char*, std::size_t, std::uint32_t*) {}
 #endif
 
 std::uint32_t crc_update(std::uint32_t state, const unsigned char* bytes, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) state = (state >> 8) ^ kTable[(state ^ bytes[i]) & 0xFF];
+  for (std::size_t i = 0; i < size; ++i)
+    state = (state >> 8) ^ kTable[(state ^ bytes[i]) & 0xFF];
   return state;
 }
 
@@ -89,7 +95,8 @@ std::uint32_t checksum(const void* bytes, std::size_t size) {
   if (cpu_has_crc()) {
     crc_lanes(begin, lane, lanes);
   } else {
-    for (std::size_t i = 0; i < 4; ++i) lanes[i] = crc32c_portable(begin + i * lane, lane);
+    for (std::size_t i = 0; i < 4; ++i)
+      lanes[i] = crc32c_portable(begin + i * lane, lane);
   }
   unsigned char last[sizeof lanes + 32];
   std::memcpy(last, lanes, sizeof lanes);
@@ -101,7 +108,8 @@ std::uint32_t checksum(const void* bytes, std::size_t size) {
 std::uint64_t hash64(const void* bytes, std::size_t size, std::uint64_t seed) {
   const auto* at = static_cast<const unsigned char*>(bytes);
   std::uint64_t value = mix(seed ^ (size * 0x9E3779B97F4A7C15ULL));
-  for (; size >= 8; at += 8, size -= 8) value = mix(value ^ load64(at)) + 0x9E3779B97F4A7C15ULL;
+  for (; size >= 8; at += 8, size -= 8)
+    value = mix(value ^ load64(at)) + 0x9E3779B97F4A7C15ULL;
   std::uint64_t tail = 0;
   if (size > 0) std::memcpy(&tail, at, size);
   return mix(value ^ tail);

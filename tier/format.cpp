@@ -102,7 +102,8 @@ std::int32_t layer_of(const char* name) {
   at += 4;
   if (*at < '0' || *at > '9') return -1;
   std::int32_t layer = 0;
-  for (; *at >= '0' && *at <= '9' && layer < kLimit; ++at) layer = layer * 10 + (*at - '0');
+  for (; *at >= '0' && *at <= '9' && layer < kLimit; ++at)
+    layer = layer * 10 + (*at - '0');
   return *at == '.' ? layer : -1;
 }
 

@@ -68,8 +68,8 @@ struct Expectation {
 /// Bytes of chunk `index` (the last one may be short).
 [[nodiscard]] std::uint64_t chunk_length(std::uint64_t data_bytes, std::uint64_t index);
 
-/// Fills every field that follows from sizes; the caller sets key, buffer_type, ordinal, engine, created and the two sums
-/// of the tables, then calls seal().
+/// Fills every field that follows from sizes; the caller sets key, buffer_type, ordinal, engine, created and the two
+/// sums of the tables, then calls seal().
 void lay_out(FileHeader& header, std::uint64_t data_bytes, std::uint32_t tensor_count);
 
 /// Writes the header's own checksum.
@@ -78,7 +78,8 @@ void seal(FileHeader& header);
 /// Checks a header against the real length of its file. Never reads beyond the header; trusts no field.
 [[nodiscard]] Reason check_header(const FileHeader& header, std::uint64_t real_file_bytes, const Expectation& expected);
 
-/// Checks both tables against a header that passed check_header(). `manifest` has tensor_count entries, `sums` chunk_count.
+/// Checks both tables against a header that passed check_header(). `manifest` has tensor_count entries, `sums`
+/// chunk_count.
 [[nodiscard]] Reason check_tables(const FileHeader& header, const ManifestEntry* manifest, const std::uint32_t* sums);
 
 /// Checks one chunk of the data.

@@ -1,5 +1,5 @@
-// The functions of the engine that are answered here first. One rule for all: when the library is not live, call the real
-// one and nothing else; never hold a lock across the real call; never change a result.
+// The functions of the engine that are answered here first. One rule for all: when the library is not live, call the
+// real one and nothing else; never hold a lock across the real call; never change a result.
 #include "arena.h"
 #include "jumps.h"
 #include "library.h"
@@ -69,13 +69,15 @@ void note_outside(BufferHandle* buffer, Tensor* tensor, void* at) {
   model_files().note(r.ggml_get_name(tensor), at, r.ggml_nbytes(tensor));
 }
 
-/// Host memory whose bytes are not what is written to it (the engine says "not host") is a packing buffer, and only weights
-/// are packed. Programs that declare usage late, after filling, are recognised by this.
+/// Host memory whose bytes are not what is written to it (the engine says "not host") is a packing buffer, and only
+/// weights are packed. Programs that declare usage late, after filling, are recognised by this.
 void note_inside(BufferHandle* buffer, void* at) {
   const Real& r = real();
   arena().placed(at);
-  if (!arena().undeclared(at) || r.ggml_backend_buffer_is_host == nullptr || r.ggml_backend_buffer_is_host(buffer)) return;
-  arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), r.ggml_backend_buffer_get_size(buffer), type_name(buffer));
+  if (!arena().undeclared(at) || r.ggml_backend_buffer_is_host == nullptr || r.ggml_backend_buffer_is_host(buffer))
+    return;
+  arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), r.ggml_backend_buffer_get_size(buffer),
+                          type_name(buffer));
 }
 
 Arena::Write begin_write(Tensor* tensor, const void* source, std::size_t offset, std::size_t bytes) {
@@ -137,8 +139,10 @@ HEARTH_TIER_HOOK void ggml_backend_buffer_set_usage(BufferHandle* buffer, int us
 
 HEARTH_TIER_HOOK int ggml_backend_tensor_alloc(BufferHandle* buffer, Tensor* tensor, void* at) {
   if (live()) {
-    if (arena().holds(at)) note_inside(buffer, at);
-    else note_outside(buffer, tensor, at);
+    if (arena().holds(at))
+      note_inside(buffer, at);
+    else
+      note_outside(buffer, tensor, at);
   }
   return real(Symbol::ggml_backend_tensor_alloc).ggml_backend_tensor_alloc(buffer, tensor, at);
 }
@@ -150,7 +154,8 @@ HEARTH_TIER_HOOK void ggml_backend_tensor_set(Tensor* tensor, const void* data, 
   end_write(write, tensor);
 }
 
-HEARTH_TIER_HOOK void ggml_backend_tensor_memset(Tensor* tensor, std::uint8_t value, std::size_t offset, std::size_t bytes) {
+HEARTH_TIER_HOOK void ggml_backend_tensor_memset(Tensor* tensor, std::uint8_t value, std::size_t offset,
+                                                 std::size_t bytes) {
   const Arena::Write write = begin_write(tensor, nullptr, offset, bytes);
   real(Symbol::ggml_backend_tensor_memset).ggml_backend_tensor_memset(tensor, value, offset, bytes);
   end_write(write, tensor);
@@ -250,8 +255,8 @@ HEARTH_TIER_HOOK std::size_t llama_state_seq_get_data(ContextHandle* context, st
   return timed_state(SpanKind::kStateSave, [&] { return r.llama_state_seq_get_data(context, to, room, sequence); });
 }
 
-HEARTH_TIER_HOOK std::size_t llama_state_seq_set_data(ContextHandle* context, const std::uint8_t* from, std::size_t bytes,
-                                                      std::int32_t sequence) {
+HEARTH_TIER_HOOK std::size_t llama_state_seq_set_data(ContextHandle* context, const std::uint8_t* from,
+                                                      std::size_t bytes, std::int32_t sequence) {
   const Real& r = real(Symbol::llama_state_seq_set_data);
   return timed_state(SpanKind::kStateLoad, [&] { return r.llama_state_seq_set_data(context, from, bytes, sequence); });
 }
@@ -264,7 +269,8 @@ HEARTH_TIER_HOOK std::size_t llama_state_seq_get_data_ext(ContextHandle* context
 }
 
 HEARTH_TIER_HOOK std::size_t llama_state_seq_set_data_ext(ContextHandle* context, const std::uint8_t* from,
-                                                          std::size_t bytes, std::int32_t sequence, std::uint32_t flags) {
+                                                          std::size_t bytes, std::int32_t sequence,
+                                                          std::uint32_t flags) {
   const Real& r = real(Symbol::llama_state_seq_set_data_ext);
   return timed_state(SpanKind::kStateLoad,
                      [&] { return r.llama_state_seq_set_data_ext(context, from, bytes, sequence, flags); });

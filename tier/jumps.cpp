@@ -1,22 +1,23 @@
 // Hooks for functions whose parameters we must not touch: note the call, restore every argument register, jump on.
 //
-// Such a function may take a large struct by value (it lies on the stack, which a jump leaves exactly as it was) or change
-// its parameters between builds. On machines without the assembly below these hooks do not exist; what depends on them
-// (spans of model load and context creation, token counts) is then unknown.
+// Such a function may take a large struct by value (it lies on the stack, which a jump leaves exactly as it was) or
+// change its parameters between builds. On machines without the assembly below these hooks do not exist; what depends
+// on them (spans of model load and context creation, token counts) is then unknown.
 #include "jumps.h"
 
 #include "real.h"
 
 extern "C" {
-#define HEARTH_TIER_JUMP_SLOT(name) __attribute__((visibility("hidden"))) constinit void* hearth_tier_real_##name = nullptr;
+#define HEARTH_TIER_JUMP_SLOT(name) \
+  __attribute__((visibility("hidden"))) constinit void* hearth_tier_real_##name = nullptr;
 HEARTH_TIER_JUMPS(HEARTH_TIER_JUMP_SLOT)
 }
 #undef HEARTH_TIER_JUMP_SLOT
 
 #if defined(__x86_64__)
 
-// The note runs with all integer and vector argument registers saved; rax holds the count of vector arguments of variadic
-// calls. Seven pushes plus the return address keep the stack a multiple of 16.
+// The note runs with all integer and vector argument registers saved; rax holds the count of vector arguments of
+// variadic calls. Seven pushes plus the return address keep the stack a multiple of 16.
 __asm__(
     ".text\n"
     ".type hearth_tier_note_call,@function\n"
@@ -37,10 +38,9 @@ __asm__(
     "  pop %rbp\n"
     "  ret\n");
 
-#define HEARTH_TIER_JUMP(name, which)                              \
-  __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name      \
-          ",@function\n" #name ":\n  endbr64\n  mov $" which       \
-          ", %r11d\n  call hearth_tier_note_call\n"                \
+#define HEARTH_TIER_JUMP(name, which)                                                                            \
+  __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ",@function\n" #name ":\n  endbr64\n  mov $" which \
+          ", %r11d\n  call hearth_tier_note_call\n"                                                              \
           "  jmp *hearth_tier_real_" #name "(%rip)\n.size " #name ",.-" #name "\n");
 
 // The numbers are those of hearth::tier::Jump.

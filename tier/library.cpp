@@ -114,7 +114,8 @@ void say_hello(Hello& hello) {
 
 void stand_aside(Reason reason) {
   Hello hello{};
-  for (unsigned i = 0; i < kPowerCount; ++i) set_reason(hello, static_cast<Power>(i), reason);
+  for (unsigned i = 0; i < kPowerCount; ++i)
+    set_reason(hello, static_cast<Power>(i), reason);
   say_hello(hello);
   channel().close();
 }
@@ -129,7 +130,8 @@ void go_live(const Settings& settings) {
   set_reason(hello, Power::kProbe, probe_reason());
   set_reason(hello, Power::kArena, arena_reason);
   set_reason(hello, Power::kPacked, packed);
-  for (const Power power : {Power::kHibernate, Power::kWake, Power::kPin}) set_reason(hello, power, thread);
+  for (const Power power : {Power::kHibernate, Power::kWake, Power::kPin})
+    set_reason(hello, power, thread);
   if (packed == Reason::kNone) the_store.begin_checks();
   say_hello(hello);
 }

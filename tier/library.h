@@ -9,11 +9,10 @@
 namespace hearth::tier {
 
 enum class Life : int {
-  kEarly,    // our constructor has not run
-  kAside,    // nobody asked for us, another version, a forked child, or leaving
+  kEarly,  // our constructor has not run
+  kAside,  // nobody asked for us, another version, a forked child, or leaving
   kLive,
 };
-
 
 namespace detail {
 extern std::atomic<Life> the_life;

@@ -73,7 +73,8 @@ void ModelFiles::prune(const PageVector<Line>& lines) {
   std::size_t kept = 0;
   for (const MappedTensor& tensor : tensors_) {
     bool mapped = false;
-    for (const Line& line : lines) mapped = mapped || (tensor.at >= line.mapping.begin && tensor.at < line.mapping.end);
+    for (const Line& line : lines)
+      mapped = mapped || (tensor.at >= line.mapping.begin && tensor.at < line.mapping.end);
     if (mapped) tensors_[kept++] = tensor;
   }
   (void)tensors_.resize(kept);  // only ever shrinks
@@ -92,7 +93,8 @@ bool ModelFiles::parse(char* line, Line& out) {
   if (*at != ':') return false;
   out.device = major << 32 | ::strtoull(at + 1, &at, 16);
   out.inode = ::strtoull(at, &at, 10);
-  while (*at == ' ') ++at;
+  while (*at == ' ')
+    ++at;
   out.path = at;
   return true;
 }
@@ -112,7 +114,8 @@ int ModelFiles::file_index(const Line& line, bool add) {
   if (!add) return -1;
   ModelFile file{line.device, line.inode, ::open(line.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
-  const bool same = file.fd >= 0 && ::fstat(file.fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == line.inode;
+  const bool same =
+      file.fd >= 0 && ::fstat(file.fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == line.inode;
   if (!same && file.fd >= 0) ::close(file.fd);
   if (!same) file.fd = -1;
   if (same) (void)::posix_fadvise(file.fd, 0, 0, POSIX_FADV_RANDOM);  // our own reads take only what they ask for
@@ -179,8 +182,10 @@ std::uint64_t ModelFiles::private_bytes(const void* at, std::size_t bytes) {
   for (char* line = text.data(); line != nullptr && *line != '\0';) {
     char* next = cut_line(line);
     Line parsed{};
-    if (parse(line, parsed)) inside = parsed.mapping.begin < begin + bytes && parsed.mapping.end > begin;
-    else if (inside && ::strncmp(line, "Anonymous:", 10) == 0) total += ::strtoull(line + 10, nullptr, 10) * 1024;
+    if (parse(line, parsed))
+      inside = parsed.mapping.begin < begin + bytes && parsed.mapping.end > begin;
+    else if (inside && ::strncmp(line, "Anonymous:", 10) == 0)
+      total += ::strtoull(line + 10, nullptr, 10) * 1024;
     line = next;
   }
   text.reset();

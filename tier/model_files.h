@@ -1,7 +1,7 @@
 // The engine's own mappings of model files: weights it uses in place, without packing.
 //
-// Hooks note where such tensors lie; the library's thread later finds the mappings around them in /proc/self/maps. What the
-// engine has unmapped meanwhile is simply not found. Notes may come from any thread.
+// Hooks note where such tensors lie; the library's thread later finds the mappings around them in /proc/self/maps. What
+// the engine has unmapped meanwhile is simply not found. Notes may come from any thread.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ struct FileMapping {
 struct ModelFile {
   std::uint64_t device;  // as /proc/self/maps writes it: major << 32 | minor
   std::uint64_t inode;
-  int fd;                // read-only, -1 when the file cannot be opened under its name any more
+  int fd;  // read-only, -1 when the file cannot be opened under its name any more
 };
 
 class ModelFiles {

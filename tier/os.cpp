@@ -57,15 +57,16 @@ void* map_aligned(std::size_t bytes, int protection, int flags) {
 
 int map_over(void* at, std::size_t bytes, int fd, std::uint64_t offset, int flags) {
   const ErrnoGuard guard;
-  void* got = ::mmap(at, round_up(bytes, kPage), PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd,
-                     static_cast<off_t>(offset));
+  void* got =
+      ::mmap(at, round_up(bytes, kPage), PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
   return outcome(got == MAP_FAILED);
 }
 
 int advise(void* at, std::size_t bytes, int advice) {
   const ErrnoGuard guard;
   int failed = 0;
-  do failed = ::madvise(at, round_up(bytes, kPage), advice);
+  do
+    failed = ::madvise(at, round_up(bytes, kPage), advice);
   while (failed != 0 && (errno == EINTR || errno == EAGAIN));
   return outcome(failed != 0);
 }
@@ -126,7 +127,8 @@ int allow_write(void* at, std::size_t bytes) {
 int reserve(int fd, std::uint64_t offset, std::uint64_t bytes) {
   const ErrnoGuard guard;
   int failed = 0;
-  do failed = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  do
+    failed = ::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   while (failed != 0 && errno == EINTR);
   return outcome(failed != 0);
 }
@@ -178,7 +180,8 @@ std::uint64_t resident_bytes(const void* at, std::size_t bytes) {
   for (std::size_t done = 0; done < total; done += kBatch) {
     const std::size_t count = total - done < kBatch ? total - done : kBatch;
     if (::mincore(reinterpret_cast<void*>(begin + done * kPage), count * kPage, present) != 0) return kUnknown;
-    for (std::size_t i = 0; i < count; ++i) pages += present[i] & 1U;
+    for (std::size_t i = 0; i < count; ++i)
+      pages += present[i] & 1U;
   }
   return pages * kPage;
 }

@@ -1,5 +1,5 @@
-// Everything the library needs from the kernel, as small functions with a contract each. No state. Every function returns
-// 0 or errno unless it says otherwise, may be called from any thread, and leaves the caller's errno untouched.
+// Everything the library needs from the kernel, as small functions with a contract each. No state. Every function
+// returns 0 or errno unless it says otherwise, may be called from any thread, and leaves the caller's errno untouched.
 #pragma once
 
 #include <pthread.h>
@@ -74,7 +74,8 @@ void unmap(void* at, std::size_t bytes);
 
 /// Bytes of the range that are in the page cache; kUnknown without cachestat(2) or permission.
 [[nodiscard]] std::uint64_t cached_bytes(int fd, std::uint64_t offset, std::uint64_t bytes);
-/// Bytes of the mapped range that are in memory by mincore(2); kUnknown when refused. For files this counts the page cache.
+/// Bytes of the mapped range that are in memory by mincore(2); kUnknown when refused. For files this counts the page
+/// cache.
 [[nodiscard]] std::uint64_t resident_bytes(const void* at, std::size_t bytes);
 
 /// Asks for large pages: faults read and map 2 MiB at once where file system and alignment allow. Advice only.

@@ -32,7 +32,8 @@ class PageVector {
   /// Sets the length; new items are zero. False when the kernel gives no memory.
   [[nodiscard]] bool resize(std::size_t size) {
     if (!reserve(size)) return false;
-    for (std::size_t i = size_; i < size; ++i) items_[i] = T{};
+    for (std::size_t i = size_; i < size; ++i)
+      items_[i] = T{};
     size_ = size;
     return true;
   }

@@ -91,7 +91,8 @@ int populate_extents(const PageVector<Extent>& extents, unsigned readers, std::s
     ++started;
   }
   read_chunks(work, stop);
-  for (unsigned i = 0; i < started; ++i) ::pthread_join(threads[i], nullptr);
+  for (unsigned i = 0; i < started; ++i)
+    ::pthread_join(threads[i], nullptr);
   return work.error.load();
 }
 

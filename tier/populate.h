@@ -22,6 +22,7 @@ void sort_extents(PageVector<Extent>& extents);
 
 /// Reads all extents with `readers` threads (the caller is one of them), `chunk` bytes a call. `stop` is polled between
 /// chunks by the caller only. Returns 0 or the first errno; ECANCELED when stopped.
-[[nodiscard]] int populate_extents(const PageVector<Extent>& extents, unsigned readers, std::size_t chunk, bool (*stop)());
+[[nodiscard]] int populate_extents(const PageVector<Extent>& extents, unsigned readers, std::size_t chunk,
+                                   bool (*stop)());
 
 }  // namespace hearth::tier

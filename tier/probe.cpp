@@ -7,7 +7,7 @@ namespace hearth::tier {
 namespace {
 constinit std::atomic<std::uint64_t> the_computations{0};
 constinit std::atomic<int> the_running{0};
-}
+}  // namespace
 
 SpanTimer::SpanTimer(SpanKind kind) : kind_(kind), begin_(os::now_ns()) {}
 

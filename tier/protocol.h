@@ -1,12 +1,13 @@
 // Records exchanged between the Hearth daemon and libhearth_tier.so inside an engine process.
 //
-// Transport: one AF_UNIX SOCK_SEQPACKET pair made by the daemon; the library's end is inherited by the engine and named in
-// the environment (see tier/settings.h). One packet is one record. Records are plain memory images of the structs below
-// (both ends are on one machine and one byte order); sizes are fixed and asserted, so a reader checks `length` and copies.
+// Transport: one AF_UNIX SOCK_SEQPACKET pair made by the daemon; the library's end is inherited by the engine and named
+// in the environment (see tier/settings.h). One packet is one record. Records are plain memory images of the structs
+// below (both ends are on one machine and one byte order); sizes are fixed and asserted, so a reader checks `length`
+// and copies.
 //
-// Version rule: the daemon states its version in HEARTH_TIER_PROTOCOL. The library compares before it does anything; on a
-// difference it sends one hello that says `Reason::kProtocolMismatch` for every power and then stands aside. The hello's
-// header never changes between versions.
+// Version rule: the daemon states its version in HEARTH_TIER_PROTOCOL. The library compares before it does anything; on
+// a difference it sends one hello that says `Reason::kProtocolMismatch` for every power and then stands aside. The
+// hello's header never changes between versions.
 //
 // Times are CLOCK_MONOTONIC nanoseconds. Sizes are bytes. Text is UTF-8, NUL-terminated, cut to its field.
 // The library never blocks on the socket: a record that does not fit is dropped and counted in the next header.
@@ -51,52 +52,52 @@ inline constexpr unsigned kPowerCount = 6;
 /// Why a power is missing, a packed file was not used, or a command failed. 0 means nothing is wrong.
 enum class Reason : std::uint16_t {
   kNone = 0,
-  kProtocolMismatch = 1,   // daemon and library speak different versions
-  kNoSymbol = 2,           // the process has no (dynamic) function the power needs
-  kNoDirectory = 3,        // HEARTH_TIER_DIR is not given or cannot be made
-  kBadKey = 4,             // HEARTH_TIER_KEY is not given or has characters outside [A-Za-z0-9._-]
-  kUnsafeDirectory = 5,    // the directory belongs to somebody else or others may write to it
-  kNoSharedMapping = 6,    // the file system cannot map files shared
-  kNoReserve = 7,          // the file system cannot reserve space ahead (a full disk would kill the engine)
-  kNoSpace = 8,            // not enough free space or over the quota
-  kKernel = 9,             // the kernel lacks or refuses the call
-  kByteOrder = 10,         // big-endian machine
-  kNoThread = 11,          // the library's thread could not be started
-  kMemlockLimit = 12,      // RLIMIT_MEMLOCK is below the bytes to lock
-  kPinned = 13,            // weights are locked, unpin first
-  kBusy = 14,              // the engine computed meanwhile; stopped half way
-  kCancelled = 15,         // a cancel command came
-  kNoWeights = 16,         // nothing to act on: no weight buffer is known yet
+  kProtocolMismatch = 1,  // daemon and library speak different versions
+  kNoSymbol = 2,          // the process has no (dynamic) function the power needs
+  kNoDirectory = 3,       // HEARTH_TIER_DIR is not given or cannot be made
+  kBadKey = 4,            // HEARTH_TIER_KEY is not given or has characters outside [A-Za-z0-9._-]
+  kUnsafeDirectory = 5,   // the directory belongs to somebody else or others may write to it
+  kNoSharedMapping = 6,   // the file system cannot map files shared
+  kNoReserve = 7,         // the file system cannot reserve space ahead (a full disk would kill the engine)
+  kNoSpace = 8,           // not enough free space or over the quota
+  kKernel = 9,            // the kernel lacks or refuses the call
+  kByteOrder = 10,        // big-endian machine
+  kNoThread = 11,         // the library's thread could not be started
+  kMemlockLimit = 12,     // RLIMIT_MEMLOCK is below the bytes to lock
+  kPinned = 13,           // weights are locked, unpin first
+  kBusy = 14,             // the engine computed meanwhile; stopped half way
+  kCancelled = 15,        // a cancel command came
+  kNoWeights = 16,        // nothing to act on: no weight buffer is known yet
   kUnknownCommand = 17,
-  kTooMany = 18,           // more weight buffers than the library tracks
-  kDisabled = 19,          // switched off by the daemon
-  kAbsent = 32,            // packed file: there is none
-  kShort = 33,             // packed file: shorter than it says
-  kForeign = 34,           // packed file: not an own, private, regular file
+  kTooMany = 18,   // more weight buffers than the library tracks
+  kDisabled = 19,  // switched off by the daemon
+  kAbsent = 32,    // packed file: there is none
+  kShort = 33,     // packed file: shorter than it says
+  kForeign = 34,   // packed file: not an own, private, regular file
   kBadMagic = 35,
   kOlderVersion = 36,
   kNewerVersion = 37,
-  kBadHeader = 38,         // header checksum or a field is impossible
+  kBadHeader = 38,  // header checksum or a field is impossible
   kBadManifest = 39,
-  kBadChunk = 40,          // weight bytes do not match their checksum
+  kBadChunk = 40,  // weight bytes do not match their checksum
   kOtherKey = 41,
-  kOtherEngine = 42,       // packed by another build, CPU variant or CPU
-  kOtherSize = 43,         // the engine's buffer has another size or type
-  kOtherTensor = 44,       // a tensor has another place, size or source
-  kIncomplete = 45,        // not every tensor of the buffer was written whole through the packing call
-  kIo = 46,                // read, write or sync failed
-  kLost = 47,              // another writer published first
+  kOtherEngine = 42,  // packed by another build, CPU variant or CPU
+  kOtherSize = 43,    // the engine's buffer has another size or type
+  kOtherTensor = 44,  // a tensor has another place, size or source
+  kIncomplete = 45,   // not every tensor of the buffer was written whole through the packing call
+  kIo = 46,           // read, write or sync failed
+  kLost = 47,         // another writer published first
 };
 
 struct Hello {
   RecordHeader header;
   std::uint64_t at_ns;
-  std::uint64_t symbols;         // bit per entry of real symbol table, order in tier/real.h
-  std::uint64_t memlock_limit;   // bytes, UINT64_MAX = none
+  std::uint64_t symbols;        // bit per entry of real symbol table, order in tier/real.h
+  std::uint64_t memlock_limit;  // bytes, UINT64_MAX = none
   std::uint32_t pid;
-  std::uint32_t powers;          // bit per Power
-  Reason reason[8];              // by Power, kNone where available
-  char build[64];                // the library's version string
+  std::uint32_t powers;  // bit per Power
+  Reason reason[8];      // by Power, kNone where available
+  char build[64];        // the library's version string
 };
 
 enum class SpanKind : std::uint16_t {
@@ -124,17 +125,17 @@ struct Span {
 };
 
 enum class EventKind : std::uint16_t {
-  kArenaCreated = 1,   // a weight buffer was moved into a file; bytes = its size
-  kAttached = 2,       // a published file was mapped instead of packing; bytes = its size
-  kSettled = 3,        // filling ended; bytes = size, count = tensors skipped (attached) or recorded (packing)
-  kPublished = 4,      // packed weights are durable under their final name; ns = time it took
-  kNotPublished = 5,   // reason says why; the engine is unaffected
-  kSetAside = 6,       // a packed file was refused and renamed; reason says why
-  kDistrusted = 7,     // a tensor differed from the manifest: written by the engine into private pages
-  kThawed = 8,         // the engine wrote to settled weights: that buffer became private memory
-  kReleased = 9,       // the engine freed the buffer
-  kStoodAside = 10,    // a power was given up at run time; reason says why
-  kVerified = 11,      // a packed file was checked; bytes = bytes read, ns = time it took
+  kArenaCreated = 1,  // a weight buffer was moved into a file; bytes = its size
+  kAttached = 2,      // a published file was mapped instead of packing; bytes = its size
+  kSettled = 3,       // filling ended; bytes = size, count = tensors skipped (attached) or recorded (packing)
+  kPublished = 4,     // packed weights are durable under their final name; ns = time it took
+  kNotPublished = 5,  // reason says why; the engine is unaffected
+  kSetAside = 6,      // a packed file was refused and renamed; reason says why
+  kDistrusted = 7,    // a tensor differed from the manifest: written by the engine into private pages
+  kThawed = 8,        // the engine wrote to settled weights: that buffer became private memory
+  kReleased = 9,      // the engine freed the buffer
+  kStoodAside = 10,   // a power was given up at run time; reason says why
+  kVerified = 11,     // a packed file was checked; bytes = bytes read, ns = time it took
 };
 
 struct Event {
@@ -143,12 +144,12 @@ struct Event {
   Reason reason;
   std::uint32_t ordinal;  // which weight buffer, UINT32_MAX = none
   std::uint64_t at_ns;
-  std::uint64_t ns;       // duration where the kind has one
+  std::uint64_t ns;  // duration where the kind has one
   std::uint64_t bytes;
   std::uint64_t count;
-  std::int32_t error;     // errno, 0 = none
+  std::int32_t error;  // errno, 0 = none
   std::uint32_t reserved;
-  char text[96];          // tensor, buffer type or file name
+  char text[96];  // tensor, buffer type or file name
 };
 
 enum class Op : std::uint16_t {
@@ -161,41 +162,41 @@ enum class Op : std::uint16_t {
 };
 
 enum CommandFlags : std::uint32_t {
-  kArenaOnly = 1,   // leave the engine's mapping of the model file alone
-  kOnlyMark = 2,    // hibernate: nothing leaves now, but the weights are the first to go when memory is short
-  kOnFault = 4,     // pin: lock pages as they come in instead of reading all now
+  kArenaOnly = 1,  // leave the engine's mapping of the model file alone
+  kOnlyMark = 2,   // hibernate: nothing leaves now, but the weights are the first to go when memory is short
+  kOnFault = 4,    // pin: lock pages as they come in instead of reading all now
 };
 
 struct Command {
   RecordHeader header;
   std::uint32_t serial;  // chosen by the daemon, repeated in the reply
   Op op;
-  std::uint16_t readers;      // wake: reader threads, 0 = the library's choice
+  std::uint16_t readers;  // wake: reader threads, 0 = the library's choice
   std::uint32_t flags;
   std::uint32_t chunk_bytes;  // wake: bytes per populate call, 0 = the library's choice
 };
 
-/// One answer per command. For status, `moved_bytes` is 0 and before == after. begin .. end is the work itself, without the
-/// measuring around it. Bytes that could not be measured are UINT64_MAX.
+/// One answer per command. For status, `moved_bytes` is 0 and before == after. begin .. end is the work itself, without
+/// the measuring around it. Bytes that could not be measured are UINT64_MAX.
 struct Reply {
   RecordHeader header;
   std::uint32_t serial;
   Op op;
-  Reason reason;              // kNone = done
-  std::int32_t error;         // errno behind the reason, 0 = none
-  std::uint32_t segments;     // weight buffers in the arena
+  Reason reason;           // kNone = done
+  std::int32_t error;      // errno behind the reason, 0 = none
+  std::uint32_t segments;  // weight buffers in the arena
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
   std::uint64_t moved_bytes;  // hibernate: bytes that left memory; wake: bytes that came in
   std::uint64_t arena_bytes;
   std::uint64_t arena_cached_before;  // bytes of the arena in memory (page cache or private), measured
   std::uint64_t arena_cached_after;
-  std::uint64_t model_bytes;          // bytes of model files this process maps
+  std::uint64_t model_bytes;  // bytes of model files this process maps
   std::uint64_t model_cached_before;
   std::uint64_t model_cached_after;
-  std::uint64_t private_bytes;        // status only: arena bytes that are private copies (not reclaimable without swap)
+  std::uint64_t private_bytes;  // status only: arena bytes that are private copies (not reclaimable without swap)
   std::uint64_t locked_bytes;
-  char text[128];                     // one sentence where reason != kNone
+  char text[128];  // one sentence where reason != kNone
 };
 
 static_assert(sizeof(RecordHeader) == 16);

@@ -10,8 +10,7 @@
 #include "os.h"
 
 // Written by find_real_functions, read by the jumps in jumps.cpp.
-#define HEARTH_TIER_JUMP_SLOT(name) \
-  extern "C" __attribute__((visibility("hidden"))) void* hearth_tier_real_##name;
+#define HEARTH_TIER_JUMP_SLOT(name) extern "C" __attribute__((visibility("hidden"))) void* hearth_tier_real_##name;
 HEARTH_TIER_JUMPS(HEARTH_TIER_JUMP_SLOT)
 #undef HEARTH_TIER_JUMP_SLOT
 

@@ -15,9 +15,9 @@
 namespace hearth::tier {
 namespace {
 
-constexpr std::size_t kPageOutStep = 64u << 20;   // bytes between two looks at the stop flag
+constexpr std::size_t kPageOutStep = 64u << 20;  // bytes between two looks at the stop flag
 constexpr std::size_t kPopulateStep = 4u << 20;
-constexpr std::int64_t kLast = INT32_MAX;         // order of tensors without a layer: they follow the layers
+constexpr std::int64_t kLast = INT32_MAX;  // order of tensors without a layer: they follow the layers
 
 constinit StopCheck the_stop_check = nullptr;
 constinit unsigned the_readers = 1;
@@ -40,8 +40,8 @@ void add(std::uint64_t& sum, std::uint64_t part) {
   sum = part == os::kUnknown || sum == os::kUnknown ? os::kUnknown : sum + part;
 }
 
-// mincore sees both the page cache and private copies of one mapping, cachestat only the cache but much faster. The arena's
-// pages can be private copies in rare cases, so an untouched buffer asks cachestat and any other mincore.
+// mincore sees both the page cache and private copies of one mapping, cachestat only the cache but much faster. The
+// arena's pages can be private copies in rare cases, so an untouched buffer asks cachestat and any other mincore.
 std::uint64_t in_memory(const WeightBuffer& buffer) {
   const bool plain = buffer.reusable && buffer.phase != WeightBuffer::Phase::kThawed;
   const std::uint64_t cached =
@@ -112,7 +112,8 @@ void hibernate_buffer(const Hibernation& run, WeightBuffer& buffer) {
   if (buffer.pinned) return fail(run.reply, Reason::kPinned, 0, "The weights are pinned; unpin them first.");
   if (!may_go_on(run)) return;
   if (buffer.dirty && !run.only_mark) {
-    if (::fdatasync(buffer.file.fd) != 0) return fail(run.reply, Reason::kIo, errno, "Weights could not be written out.");
+    if (::fdatasync(buffer.file.fd) != 0)
+      return fail(run.reply, Reason::kIo, errno, "Weights could not be written out.");
     arena().mark_synced(buffer);
   }
   page_out_range(run, reinterpret_cast<std::uintptr_t>(buffer.base), buffer.bytes);
@@ -175,10 +176,13 @@ void wake(const Command& command, Reply& reply) {
   if ((command.flags & kArenaOnly) == 0) add_model(extents);
   sort_extents(extents);
   const unsigned readers = command.readers == 0 ? the_readers : command.readers;
-  const std::size_t chunk = command.chunk_bytes < os::kPage ? kPopulateStep : os::round_up(command.chunk_bytes, os::kPage);
+  const std::size_t chunk =
+      command.chunk_bytes < os::kPage ? kPopulateStep : os::round_up(command.chunk_bytes, os::kPage);
   const int error = populate_extents(extents, readers, chunk, stop_now);
-  if (error == ECANCELED) fail(reply, Reason::kCancelled, 0, "Cancelled; the rest of the weights comes in as it is used.");
-  else if (error != 0) fail(reply, Reason::kIo, error, "Weights could not be read back.");
+  if (error == ECANCELED)
+    fail(reply, Reason::kCancelled, 0, "Cancelled; the rest of the weights comes in as it is used.");
+  else if (error != 0)
+    fail(reply, Reason::kIo, error, "Weights could not be read back.");
   extents.reset();
 }
 
@@ -188,8 +192,10 @@ void explain_lock(Reply& reply, int error, std::uint64_t wanted) {
   char text[sizeof reply.text];
   const std::uint64_t limit = os::memlock_limit();
   if ((error == ENOMEM || error == EPERM || error == EAGAIN) && limit < wanted) {
-    ::snprintf(text, sizeof text, "Pinning needs %llu MB of locked memory, the limit is %llu KB; raise LimitMEMLOCK / ulimit -l.",
-               static_cast<unsigned long long>((wanted + 999'999) / 1'000'000), static_cast<unsigned long long>(limit / 1024));
+    ::snprintf(text, sizeof text,
+               "Pinning needs %llu MB of locked memory, the limit is %llu KB; raise LimitMEMLOCK / ulimit -l.",
+               static_cast<unsigned long long>((wanted + 999'999) / 1'000'000),
+               static_cast<unsigned long long>(limit / 1024));
     return fail(reply, Reason::kMemlockLimit, error, text);
   }
   fail(reply, Reason::kKernel, error, "The kernel refuses to lock the weights in memory.");
@@ -226,15 +232,20 @@ void unpin() {
 
 void act(const Command& command, Reply& reply, const Measure& before) {
   switch (command.op) {
-    case Op::kStatus: return;
-    case Op::kHibernate: return hibernate(command, reply);
-    case Op::kWake: return wake(command, reply);
+    case Op::kStatus:
+      return;
+    case Op::kHibernate:
+      return hibernate(command, reply);
+    case Op::kWake:
+      return wake(command, reply);
     case Op::kPin:
       pin(command, reply, before.arena_bytes + before.model_bytes);
       if (reply.reason != Reason::kNone) unpin();  // all or nothing
       return;
-    case Op::kUnpin: return unpin();
-    case Op::kCancel: return;
+    case Op::kUnpin:
+      return unpin();
+    case Op::kCancel:
+      return;
   }
   fail(reply, Reason::kUnknownCommand, 0, "The library does not know this command.");
 }

@@ -33,8 +33,8 @@ struct Settings {
   char key[128] = {};         // empty = not given or refused
 };
 
-/// Looks the settings up in `environment` (NULL-terminated "NAME=value" list). Pure; unknown or malformed values keep the
-/// default, a malformed key or descriptor counts as not given.
+/// Looks the settings up in `environment` (NULL-terminated "NAME=value" list). Pure; unknown or malformed values keep
+/// the default, a malformed key or descriptor counts as not given.
 [[nodiscard]] Settings parse_settings(const char* const* environment);
 
 /// Removes every HEARTH_TIER_ variable from `environment` in place. Allocates nothing.

@@ -119,8 +119,10 @@ Reason Store::probe() {
   Reason reason = reserve_reason(reserved);
   if (reason == Reason::kNone) {
     void* at = ::mmap(nullptr, kProbeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
-    if (at == MAP_FAILED) reason = Reason::kNoSharedMapping;
-    else ::munmap(at, kProbeBytes);
+    if (at == MAP_FAILED)
+      reason = Reason::kNoSharedMapping;
+    else
+      ::munmap(at, kProbeBytes);
   }
   discard(file);
   return reason;
@@ -176,7 +178,8 @@ Reason Store::load_tables(Check& check) {
   }
   const std::size_t manifest_bytes = file.manifest.size() * sizeof(ManifestEntry);
   const std::size_t sums_bytes = check.sums.size() * sizeof(std::uint32_t);
-  if (os::read_all(file.fd, file.manifest.data(), manifest_bytes, check.header.manifest_offset) != 0) return Reason::kIo;
+  if (os::read_all(file.fd, file.manifest.data(), manifest_bytes, check.header.manifest_offset) != 0)
+    return Reason::kIo;
   if (os::read_all(file.fd, check.sums.data(), sums_bytes, check.header.sums_offset) != 0) return Reason::kIo;
   return check_tables(check.header, file.manifest.data(), check.sums.data());
 }
@@ -204,7 +207,8 @@ Reason Store::load(Check& check, std::uint32_t ordinal) {
 void Store::begin_checks() {
   const os::ErrnoGuard guard;
   if (!usable_) return;
-  for (std::uint32_t ordinal = 0; ordinal < kChecked; ++ordinal) start_check(checks_[ordinal], ordinal, readers_);
+  for (std::uint32_t ordinal = 0; ordinal < kChecked; ++ordinal)
+    start_check(checks_[ordinal], ordinal, readers_);
 }
 
 void Store::start_check(Check& check, std::uint32_t ordinal, unsigned threads) {
@@ -223,8 +227,10 @@ void Store::start_check(Check& check, std::uint32_t ordinal, unsigned threads) {
     ::pthread_detach(thread);
     ++check.running;
   }
-  if (check.running > 0) check.state = Check::State::kRunning;
-  else check.reason = Reason::kNoThread;
+  if (check.running > 0)
+    check.state = Check::State::kRunning;
+  else
+    check.reason = Reason::kNoThread;
 }
 
 void* Store::check_thread(void* argument) {
@@ -270,7 +276,8 @@ void Store::finish_check(Check& check, Reason reason) {
 
 void Store::wait_for(Check& check) {
   const os::Guard guard(mutex_);
-  while (check.state == Check::State::kRunning) ::pthread_cond_wait(&done_, mutex_.raw());
+  while (check.state == Check::State::kRunning)
+    ::pthread_cond_wait(&done_, mutex_.raw());
 }
 
 void Store::forget(Check& check) {

@@ -1,7 +1,8 @@
 // The folder of one key: finds, checks, sets aside, makes and publishes packed weight files (docs/packed-format.md).
 //
-// Owner: the arena. open() and begin_checks() run once before main(); take(), create(), set_aside() run on whichever thread
-// declares weights; publish() runs on the library's own thread. Calls for one ordinal never overlap (the arena sees to it).
+// Owner: the arena. open() and begin_checks() run once before main(); take(), create(), set_aside() run on whichever
+// thread declares weights; publish() runs on the library's own thread. Calls for one ordinal never overlap (the arena
+// sees to it).
 #pragma once
 
 #include <pthread.h>
@@ -73,11 +74,11 @@ class Store {
     PackedFile file;
     FileHeader header{};
     PageVector<std::uint32_t> sums;
-    State state = State::kUnused;             // protected by Store::mutex_
-    unsigned running = 0;                     // protected by Store::mutex_
-    Reason reason = Reason::kNone;            // protected by Store::mutex_ while running
-    std::atomic<std::uint64_t> next{0};       // chunk to look at
-    std::atomic<std::uint64_t> read{0};       // bytes checked
+    State state = State::kUnused;        // protected by Store::mutex_
+    unsigned running = 0;                // protected by Store::mutex_
+    Reason reason = Reason::kNone;       // protected by Store::mutex_ while running
+    std::atomic<std::uint64_t> next{0};  // chunk to look at
+    std::atomic<std::uint64_t> read{0};  // bytes checked
     std::uint64_t begin_ns = 0;
     Store* store = nullptr;
   };

@@ -29,7 +29,8 @@ Child::Child(const asio::any_io_executor& executor, sys::Processes& processes, s
       changed_(executor) {}
 
 Child::~Child() {
-  if (!status_) (void)processes_.signal_group(identity_.pid, SIGKILL);  // nothing to tell: the daemon is being torn down
+  if (!status_)
+    (void)processes_.signal_group(identity_.pid, SIGKILL);  // nothing to tell: the daemon is being torn down
 }
 
 rt::Task<void> Child::run() {
@@ -56,14 +57,16 @@ rt::Task<void> Child::await_exit() {
   (void)processes_.signal_group(identity_.pid, SIGKILL);
   const auto deadline = std::chrono::steady_clock::now() + kDrainGrace;
   bool waiting = true;  // GCC 12 evaluates `a && co_await b` whatever a is
-  while (!drained_ && waiting) waiting = co_await changed_.wait_until(deadline);
+  while (!drained_ && waiting)
+    waiting = co_await changed_.wait_until(deadline);
   if (!drained_) output_.cancel();  // something outside the group holds our pipe
   if (const auto status = processes_.reap(pidfd_)) status_ = *status;
 }
 
 rt::Task<bool> Child::wait_ended(base::Mono deadline) {
   bool waiting = true;
-  while (!ended_ && waiting) waiting = co_await changed_.wait_until(deadline);
+  while (!ended_ && waiting)
+    waiting = co_await changed_.wait_until(deadline);
   co_return ended_;
 }
 

@@ -2,7 +2,8 @@
 // One running engine process: its output drained into a LogTail, its end awaited, its exit status taken.
 //
 // Thread: the I/O thread. Lifetime: run() once, as a task of a group that is joined before the child goes. Destroying a
-// child whose run() has not returned kills its group; the kernel then gives the status to nobody until this process ends.
+// child whose run() has not returned kills its group; the kernel then gives the status to nobody until this process
+// ends.
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <optional>
 #include <string>
@@ -23,8 +24,8 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Returns when the process has ended, whatever else was in its group is killed, all that they said is read (or nothing
-  // more came within a second of the end), and the status is taken. Not to be cancelled.
+  // Returns when the process has ended, whatever else was in its group is killed, all that they said is read (or
+  // nothing more came within a second of the end), and the status is taken. Not to be cancelled.
   [[nodiscard]] rt::Task<void> run();
   [[nodiscard]] bool ended() const { return ended_; }
   // True once ended; false at the deadline or when cancelled.

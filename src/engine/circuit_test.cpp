@@ -30,12 +30,14 @@ TEST_F(CircuitTest, WaitsLongerAfterEachFailureThenOpensThenLetsOneThrough) {
 }
 
 TEST_F(CircuitTest, TheOpenTimeIsBounded) {
-  for (int i = 0; i < 100; ++i) circuit.failed(now);
+  for (int i = 0; i < 100; ++i)
+    circuit.failed(now);
   EXPECT_EQ(circuit.ask(now).at, now + 10min);
 }
 
 TEST_F(CircuitTest, SuccessForgets) {
-  for (int i = 0; i < 3; ++i) circuit.failed(now);
+  for (int i = 0; i < 3; ++i)
+    circuit.failed(now);
   circuit.proven();
   EXPECT_FALSE(circuit.ask(now).open);
   circuit.failed(now);

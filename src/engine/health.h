@@ -13,8 +13,8 @@ enum class Health {
   ready,    // 200
 };
 
-// One GET /health over the Unix socket, in at most `limit`. Never throws, never an error: an engine that cannot be asked
-// is silent. Cancelling the caller gives `silent`.
+// One GET /health over the Unix socket, in at most `limit`. Never throws, never an error: an engine that cannot be
+// asked is silent. Cancelling the caller gives `silent`.
 [[nodiscard]] rt::Task<Health> ask_health(std::string socket_path, std::chrono::steady_clock::duration limit);
 
 }  // namespace hearth::engine

@@ -88,19 +88,22 @@ base::Status check_flags(const std::vector<std::string>& flags) {
 
 base::Status check_socket(const std::string& path) {
   if (path.size() > kSocketPathLimit) {
-    return base::fail(base::ErrorCode::bad_request,
-                      "the engine's socket path " + path + " has " + std::to_string(path.size()) + " bytes, more than the " +
-                          std::to_string(kSocketPathLimit) + " that the system allows: use a shorter run folder");
+    return base::fail(base::ErrorCode::bad_request, "the engine's socket path " + path + " has " +
+                                                        std::to_string(path.size()) + " bytes, more than the " +
+                                                        std::to_string(kSocketPathLimit) +
+                                                        " that the system allows: use a shorter run folder");
   }
   if (!path.starts_with('/') || !path.ends_with(".sock")) {
-    return base::fail(base::ErrorCode::bad_request, "the engine's socket " + path + " must be absolute and end in .sock");
+    return base::fail(base::ErrorCode::bad_request,
+                      "the engine's socket " + path + " must be absolute and end in .sock");
   }
   return {};
 }
 
 bool is_kept(std::string_view name) {
-  constexpr std::array<std::string_view, 12> kNames = {"PATH", "HOME", "LANG",    "LANGUAGE",        "TZ",   "TMPDIR",
-                                                       "USER", "LOGNAME", "SHELL", "LD_LIBRARY_PATH", "TERM", "DISPLAY"};
+  constexpr std::array<std::string_view, 12> kNames = {"PATH",   "HOME",   "LANG",    "LANGUAGE", "TZ",
+                                                       "TMPDIR", "USER",   "LOGNAME", "SHELL",    "LD_LIBRARY_PATH",
+                                                       "TERM",   "DISPLAY"};
   constexpr std::array<std::string_view, 12> kPrefixes = {"LC_",  "XDG_",  "CUDA_", "NVIDIA_", "HIP_",  "ROCR_",
                                                           "HSA_", "ROCM_", "OMP_",  "ONEAPI_", "MESA_", "SYCL_"};
   return std::ranges::find(kNames, name) != kNames.end() ||
@@ -116,7 +119,8 @@ std::vector<std::string> make_environment(const LaunchSpec& spec, const std::vec
     const auto name = std::string_view(entry).substr(0, entry.find('='));
     if (is_kept(name) && !configured(name)) environment.push_back(entry);
   }
-  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : spec.environment)
+    environment.push_back(name + "=" + value);
   return environment;
 }
 

@@ -23,24 +23,26 @@ TEST(Launch, TheCommandIsFollowedByOurFlagsAndThenTheConfigured) {
   spec.context = 4096;
   spec.slots = 2;
   const auto launch = plan_launch(spec, "/run/h/a.sock", {}).value();
-  EXPECT_THAT(launch.argv, ElementsAre("/opt/ld.so", "--library-path", "/opt/lib", "/opt/llama-server", "-m", "/data/m.gguf",
-                                       "--alias", "m:q4", "--host", "/run/h/a.sock", "--port", "0", "--no-webui",
-                                       "--offline", "--sse-ping-interval", "1", "--no-slots", "-c", "4096", "-np", "2",
-                                       "-ngl", "99"));
+  EXPECT_THAT(launch.argv,
+              ElementsAre("/opt/ld.so", "--library-path", "/opt/lib", "/opt/llama-server", "-m", "/data/m.gguf",
+                          "--alias", "m:q4", "--host", "/run/h/a.sock", "--port", "0", "--no-webui", "--offline",
+                          "--sse-ping-interval", "1", "--no-slots", "-c", "4096", "-np", "2", "-ngl", "99"));
 }
 
 TEST(Launch, TheEnvironmentIsScrubbed) {
   auto spec = small_spec();
   spec.environment = {{"GGML_VK_VISIBLE_DEVICES", "0"}, {"HOME", "/var/lib/h"}};
-  const auto launch = plan_launch(spec, "/run/h/a.sock",
-                                  {"PATH=/bin", "HOME=/root", "LC_ALL=C", "LLAMA_ARG_HOST=0.0.0.0", "GGML_BACKEND_PATH=/x",
-                                   "VK_DRIVER_FILES=/y", "HF_TOKEN=t", "HEARTH_API_KEY=k", "LD_PRELOAD=/z"})
-                          .value();
+  const auto launch =
+      plan_launch(spec, "/run/h/a.sock",
+                  {"PATH=/bin", "HOME=/root", "LC_ALL=C", "LLAMA_ARG_HOST=0.0.0.0", "GGML_BACKEND_PATH=/x",
+                   "VK_DRIVER_FILES=/y", "HF_TOKEN=t", "HEARTH_API_KEY=k", "LD_PRELOAD=/z"})
+          .value();
   EXPECT_THAT(launch.environment, ElementsAre("PATH=/bin", "LC_ALL=C", "GGML_VK_VISIBLE_DEVICES=0", "HOME=/var/lib/h"));
 }
 
 TEST(Launch, FlagsThatWouldTakeOverAreRefusedInEverySpelling) {
-  for (const char* flag : {"--host", "--port", "-m", "--model", "--api-key", "--api_key", "--host=0.0.0.0", "--ctx_size", "-c"}) {
+  for (const char* flag :
+       {"--host", "--port", "-m", "--model", "--api-key", "--api_key", "--host=0.0.0.0", "--ctx_size", "-c"}) {
     auto spec = small_spec();
     spec.flags = {"-ngl", "1", flag, "x"};
     const auto launch = plan_launch(spec, "/run/h/a.sock", {});

@@ -15,7 +15,8 @@ constexpr auto kHealthLimit = std::chrono::seconds(1);
 // FNV-1a: a short name for an id that may be longer than a socket's path.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  for (const char c : text)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
 }
 
@@ -87,7 +88,8 @@ base::Result<std::unique_ptr<EngineProcess>> LlamaStarter::start() {
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> environment;
-  for (char** entry = ::environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  for (char** entry = ::environ; *entry != nullptr; ++entry)
+    environment.emplace_back(*entry);
   return environment;
 }
 

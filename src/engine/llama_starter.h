@@ -19,7 +19,8 @@ class LlamaStarter final : public Starter {
     sys::Processes& processes;  // these three outlive the starter and what it starts
     const sys::ProcStats& stats;
     sys::Files& files;
-    // <run dir>/engines, made where missing (0700). Each start gets <16 hex digits of the alias>-<n>.sock and .json there.
+    // <run dir>/engines, made where missing (0700). Each start gets <16 hex digits of the alias>-<n>.sock and .json
+    // there.
     std::string folder;
     std::vector<std::string> environment;  // of this process, "NAME=value"; see plan_launch
     StopLimits stop;

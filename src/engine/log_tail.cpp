@@ -11,8 +11,11 @@ namespace {
 // Length of the UTF-8 sequence at the beginning of `text`; 0 when there is none (RFC 3629).
 std::size_t sequence_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+  const std::size_t length = lead < 0x80                   ? 1
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                           : 0;
   if (length == 0 || length > text.size()) return 0;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
   if (!std::ranges::all_of(text.substr(1, length - 1), continues)) return 0;
@@ -29,7 +32,8 @@ struct LogLine {
 };
 LogLine parse_line(std::string_view line) {
   const auto space = line.find(' ');
-  const bool stamped = space != std::string_view::npos && space > 0 && space + 2 < line.size() && line[space + 2] == ' ' &&
+  const bool stamped = space != std::string_view::npos && space > 0 && space + 2 < line.size() &&
+                       line[space + 2] == ' ' &&
                        line.substr(0, space).find_first_not_of("0123456789.") == std::string_view::npos;
   if (!stamped) return {0, base::trim(line)};
   return {line[space + 1], base::trim(line.substr(space + 3))};
@@ -37,13 +41,12 @@ LogLine parse_line(std::string_view line) {
 
 // Errors that only announce another, or that the engine lives with.
 bool names_no_cause(std::string_view text) {
-  constexpr std::array<std::string_view, 3> kPhrases = {"exiting due to", "trying to fit params", "cleaning up before exit"};
+  constexpr std::array<std::string_view, 3> kPhrases = {"exiting due to", "trying to fit params",
+                                                        "cleaning up before exit"};
   return std::ranges::any_of(kPhrases, [&](auto phrase) { return text.find(phrase) != std::string_view::npos; });
 }
 
-bool is_error(const LogLine& line) {
-  return line.level == 'E' || (line.level == 0 && line.text.starts_with("error"));
-}
+bool is_error(const LogLine& line) { return line.level == 'E' || (line.level == 0 && line.text.starts_with("error")); }
 
 }  // namespace
 
@@ -53,8 +56,10 @@ std::string to_showable(std::string_view text) {
   while (!text.empty()) {
     const auto length = sequence_length(text);
     const auto lead = static_cast<unsigned char>(text[0]);
-    if (length == 0 || lead < 0x20 || lead == 0x7F) clean += lead == '\t' ? ' ' : '?';
-    else clean += text.substr(0, length);
+    if (length == 0 || lead < 0x20 || lead == 0x7F)
+      clean += lead == '\t' ? ' ' : '?';
+    else
+      clean += text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return clean;
@@ -89,7 +94,8 @@ std::vector<std::string> LogTail::lines() const {
     const bool cut = line.size() > limits_.line_bytes;
     shown.push_back(to_showable(std::string_view(line).substr(0, limits_.line_bytes)) + (cut ? "…" : ""));
   };
-  for (const auto& line : lines_) show(line);
+  for (const auto& line : lines_)
+    show(line);
   if (!open_.empty()) show(open_);
   return shown;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The last lines that an engine said, bounded in number and length, and fit to be shown: what it says is text from outside.
+// The last lines that an engine said, bounded in number and length, and fit to be shown: what it says is text from
+// outside.
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -30,15 +31,16 @@ class LogTail {
 
   Limits limits_;
   std::deque<std::string> lines_;
-  std::string open_;         // the line that has not ended, at most line_bytes + 1 of it
+  std::string open_;  // the line that has not ended, at most line_bytes + 1 of it
   std::uint64_t bytes_ = 0;
 };
 
 // Control characters and what is not UTF-8 become '?'.
 [[nodiscard]] std::string to_showable(std::string_view text);
 
-// The line that says best why an engine ended: the first error of the last few lines that names a cause, else the last line; without the time
-// stamp in front. Empty when nothing was said. Knows llama-server's lines ("0.00.060.187 E tag func: text").
+// The line that says best why an engine ended: the first error of the last few lines that names a cause, else the last
+// line; without the time stamp in front. Empty when nothing was said. Knows llama-server's lines ("0.00.060.187 E tag
+// func: text").
 [[nodiscard]] std::string telling_line(const std::vector<std::string>& lines);
 
 }  // namespace hearth::engine

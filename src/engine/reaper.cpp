@@ -36,7 +36,8 @@ Outcome end_process(sys::Processes& processes, const EngineRecord& record, std::
   const auto pidfd = open_exactly(processes, record.identity);
   if (!pidfd) return {Reaped::Fate::gone, who + " does not run any more: " + pidfd.error().message};
   const auto sent = processes.signal(*pidfd, SIGKILL);
-  if (!sent && sent.error().code != ErrorCode::not_found) return {Reaped::Fate::stuck, who + ": " + sent.error().message};
+  if (!sent && sent.error().code != ErrorCode::not_found)
+    return {Reaped::Fate::stuck, who + ": " + sent.error().message};
   if (!processes.wait_ended(*pidfd, patience)) return {Reaped::Fate::stuck, who + " was killed and has not ended yet"};
   return {Reaped::Fate::killed, who + " was left over from an earlier server and was killed"};
 }
@@ -46,8 +47,10 @@ Reaped reap_one(sys::Files& files, sys::Processes& processes, const std::string&
   const auto path = folder + "/" + name;
   const auto record = read_record(files, path);
   Outcome outcome{Reaped::Fate::unreadable, ""};
-  if (record) outcome = end_process(processes, *record, patience);
-  else outcome.why = record.error().message;
+  if (record)
+    outcome = end_process(processes, *record, patience);
+  else
+    outcome.why = record.error().message;
   if (outcome.fate != Reaped::Fate::stuck) {
     if (record && lies_in(record->socket, folder)) (void)files.remove(record->socket);  // the next start removes it too
     if (const auto removed = files.remove(path); !removed) outcome.why += "; " + removed.error().message;
@@ -88,8 +91,8 @@ base::Result<EngineRecord> read_record(const sys::Files& files, const std::strin
   }
 }
 
-base::Result<std::vector<Reaped>> reap_leftovers(sys::Files& files, sys::Processes& processes, const std::string& folder,
-                                                 std::chrono::milliseconds patience) {
+base::Result<std::vector<Reaped>> reap_leftovers(sys::Files& files, sys::Processes& processes,
+                                                 const std::string& folder, std::chrono::milliseconds patience) {
   std::vector<Reaped> reaped;
   auto names = files.list(folder);
   if (!names && names.error().code == ErrorCode::not_found) return reaped;

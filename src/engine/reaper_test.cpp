@@ -53,15 +53,17 @@ TEST_F(ReaperTest, APidGivenAgainIsNotTouched) {
   identity.boot_id = "an earlier boot";
   record("boot", identity);
   record("none", {4001, 1, "boot-1"});
-  for (const auto& one : reap()) EXPECT_EQ(one.fate, Reaped::Fate::gone) << one.record;
+  for (const auto& one : reap())
+    EXPECT_EQ(one.fate, Reaped::Fate::gone) << one.record;
   EXPECT_THAT(processes.signals(), IsEmpty());
   EXPECT_TRUE(processes.running(4000));
   EXPECT_THAT(files.list("/run/engines").value(), IsEmpty());
 }
 
 TEST_F(ReaperTest, WhatIsNoRecordOnlyGoes) {
-  for (const char* text : {"", "{", "[]", "{\"version\":2}", "{\"version\":1,\"pid\":\"x\"}",
-                           R"({"version":1,"pid":-1,"start_ticks":1,"boot_id":"b","argv0":"x","socket":"/etc/x.sock"})"}) {
+  for (const char* text :
+       {"", "{", "[]", "{\"version\":2}", "{\"version\":1,\"pid\":\"x\"}",
+        R"({"version":1,"pid":-1,"start_ticks":1,"boot_id":"b","argv0":"x","socket":"/etc/x.sock"})"}) {
     ASSERT_TRUE(sys::write_atomic(files, "/run/engines/a.json", text));
     const auto reaped = reap();
     ASSERT_EQ(reaped.size(), 1U) << text;

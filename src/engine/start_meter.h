@@ -17,8 +17,8 @@ class StartMeter {
   // `output_bytes`: all that it has said so far. Samples come every 50 ms or so.
   void feed(base::Mono now, const sys::ProcReading& reading, std::uint64_t output_bytes);
 
-  // How long nothing has moved: no bytes from storage, no major fault, nothing said, and less processor time than answering
-  // our own health questions explains (5 % of the time, and at least 20 ms).
+  // How long nothing has moved: no bytes from storage, no major fault, nothing said, and less processor time than
+  // answering our own health questions explains (5 % of the time, and at least 20 ms).
   [[nodiscard]] base::Duration without_progress(base::Mono now) const { return now - progress_at_; }
 
   // The time that the main thread, which loads, neither ran nor waited for a processor, summed over those spans between

@@ -7,8 +7,8 @@
 namespace hearth::engine {
 
 struct StopLimits {
-  std::chrono::milliseconds asked{2500};  // after SIGTERM; llama-server with an open stream needs up to 1.6 s
-  std::chrono::milliseconds killed{5000}; // after SIGKILL; longer only in an uninterruptible system call
+  std::chrono::milliseconds asked{2500};   // after SIGTERM; llama-server with an open stream needs up to 1.6 s
+  std::chrono::milliseconds killed{5000};  // after SIGKILL; longer only in an uninterruptible system call
 };
 
 enum class Stopped { asked, killed, stuck };

@@ -79,9 +79,12 @@ rt::Task<void> Supervisor::live(std::shared_ptr<Attempt> attempt, std::optional<
   const bool allowed = co_await wait_until_allowed(not_before);
   if (allowed) outcome = make_process();
   if (allowed && outcome) outcome = co_await wait_until_ready();
-  if (allowed && outcome && !stop_asked_) co_await serve(*attempt);
-  else if (outcome && stop_asked_) state_ = ModelState::stopping;
-  else if (!outcome) fail_with(outcome.error().message);
+  if (allowed && outcome && !stop_asked_)
+    co_await serve(*attempt);
+  else if (outcome && stop_asked_)
+    state_ = ModelState::stopping;
+  else if (!outcome)
+    fail_with(outcome.error().message);
   co_await clear_process(*attempt);
   if (failure_ && !stop_asked_) {
     state_ = ModelState::failed;
@@ -171,10 +174,13 @@ rt::Task<void> Supervisor::serve(Attempt& attempt) {
   failure_.reset();
   tell("process_ready", "ready in " + seconds(ready_at - observation_->spawned));
   settle(attempt, Ready{process_->socket_path(), process_->pid(), generation_, observation_});
-  while (!gone_ && !stop_asked_) (void)co_await changed_.wait_until(kForever);
+  while (!gone_ && !stop_asked_)
+    (void)co_await changed_.wait_until(kForever);
   if (parts_.clock.now() - ready_at >= limits_.proven_after) circuit_.proven();
-  if (!stop_asked_) fail_with(process_->how_it_ended());
-  else state_ = ModelState::stopping;
+  if (!stop_asked_)
+    fail_with(process_->how_it_ended());
+  else
+    state_ = ModelState::stopping;
 }
 
 rt::Task<void> Supervisor::clear_process(Attempt& attempt) {
@@ -185,7 +191,8 @@ rt::Task<void> Supervisor::clear_process(Attempt& attempt) {
       state_ = ModelState::stopping;
       settle(attempt, base::fail(ErrorCode::engine_failed, subject() + " was killed and did not end"));
     }
-    while (!gone_) (void)co_await changed_.wait_until(kForever);
+    while (!gone_)
+      (void)co_await changed_.wait_until(kForever);
     stuck_ = false;
     if (stop_asked_) tell("process_stopped", std::nullopt);
   }
@@ -216,13 +223,11 @@ base::Error Supervisor::circuit_error(const Circuit::Verdict& verdict) const {
   const auto left = *verdict.at - parts_.clock.now();
   return {ErrorCode::engine_failed,
           fmt::format("{} failed {} times in a row, the last time it {}; it is tried again in {}", subject(),
-                                 circuit_.failures_in_a_row(), failure_ ? failure_->reason : "failed", seconds(left)),
+                      circuit_.failures_in_a_row(), failure_ ? failure_->reason : "failed", seconds(left)),
           std::chrono::ceil<std::chrono::milliseconds>(left)};
 }
 
-base::Error Supervisor::stopped_error() const {
-  return {ErrorCode::cancelled, subject() + " was told to stop"};
-}
+base::Error Supervisor::stopped_error() const { return {ErrorCode::cancelled, subject() + " was told to stop"}; }
 
 std::string Supervisor::subject() const { return "the engine of " + model_.text(); }
 
@@ -247,7 +252,8 @@ rt::Task<base::Status> Supervisor::stop() {
   while (alive_) {
     if (co_await changed_.wait_until(deadline)) continue;
     if (!alive_) break;
-    if (std::chrono::steady_clock::now() < deadline) co_return std::unexpected(stopped_error());  // the caller was cancelled
+    if (std::chrono::steady_clock::now() < deadline)
+      co_return std::unexpected(stopped_error());  // the caller was cancelled
     co_return base::fail(ErrorCode::timeout, subject() + " was killed and has not ended yet");
   }
   co_return base::Status{};
@@ -261,9 +267,7 @@ rt::Task<base::Status> Supervisor::shut_down() {
   co_return stopped;
 }
 
-std::optional<int> Supervisor::pid() const {
-  return process_ ? std::optional(process_->pid()) : std::nullopt;
-}
+std::optional<int> Supervisor::pid() const { return process_ ? std::optional(process_->pid()) : std::nullopt; }
 
 std::optional<base::Wall> Supervisor::process_started_at() const {
   return process_ ? std::optional(process_started_at_) : std::nullopt;

@@ -50,8 +50,8 @@ struct SupervisorLimits {
 struct Ready {
   std::string socket_path;
   int pid = 0;
-  std::uint64_t generation = 0;                     // which start of this model it is, from 1
-  std::optional<domain::StartObservation> start;    // only when this caller had to wait for it
+  std::uint64_t generation = 0;                   // which start of this model it is, from 1
+  std::optional<domain::StartObservation> start;  // only when this caller had to wait for it
 };
 
 class Supervisor {
@@ -62,8 +62,8 @@ class Supervisor {
     std::unique_ptr<Starter> starter;
     const base::Clock& clock;
     Pace& pace;
-    // process_delayed, process_started, process_ready, process_failed, process_stopped; id is left 0. May be empty. Must not throw, nor
-    // call back into the supervisor.
+    // process_delayed, process_started, process_ready, process_failed, process_stopped; id is left 0. May be empty.
+    // Must not throw, nor call back into the supervisor.
     std::function<void(const domain::Event&)> on_event;
     rt::TaskGroup::CrashHandler on_crash;  // of programming errors
   };
@@ -98,8 +98,8 @@ class Supervisor {
   [[nodiscard]] const std::optional<domain::StartObservation>& last_start() const { return observation_; }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
-  // Why the engine of this generation is gone, for a request that lost its connection: waits for at most so long for the
-  // end to be known. Empty while it still runs, or when it was stopped on purpose.
+  // Why the engine of this generation is gone, for a request that lost its connection: waits for at most so long for
+  // the end to be known. Empty while it still runs, or when it was stopped on purpose.
   [[nodiscard]] rt::Task<std::optional<std::string>> exit_reason(std::uint64_t generation, base::Duration at_most);
 
  private:
@@ -143,7 +143,7 @@ class Supervisor {
   bool gone_ = false;                    // the process has ended and its run() has returned
   bool stop_asked_ = false;
   bool closed_ = false;
-  bool stuck_ = false;                   // killed, and still there
+  bool stuck_ = false;  // killed, and still there
   rt::Notice changed_;
   rt::TaskGroup group_;
 };

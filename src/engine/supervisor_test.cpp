@@ -34,7 +34,7 @@ struct Script {
   std::optional<base::Duration> listens = 10ms;
   std::optional<base::Duration> ready = 100ms;
   std::optional<base::Duration> crashes;
-  bool works = true;           // processor time goes by
+  bool works = true;  // processor time goes by
   bool starts = true;
 };
 
@@ -45,7 +45,8 @@ class ScriptedProcess final : public EngineProcess {
 
   rt::Task<void> run() override {
     constexpr auto kForever = base::Mono::max();
-    while (!ended_) (void)co_await changed_.wait_until(kForever);
+    while (!ended_)
+      (void)co_await changed_.wait_until(kForever);
   }
   rt::Task<Health> health() override {
     const auto age = clock_.now() - began_;
@@ -55,7 +56,7 @@ class ScriptedProcess final : public EngineProcess {
     co_await boost::asio::post(co_await boost::asio::this_coro::executor, boost::asio::use_awaitable);
     if (ended_) co_return Health::silent;
     if (script_.ready && age >= *script_.ready) co_return Health::ready;
-    co_return script_.listens && age >= *script_.listens ? Health::loading : Health::silent;
+    co_return script_.listens&& age >= *script_.listens ? Health::loading : Health::silent;
   }
   void end() {
     ended_ = true;
@@ -95,7 +96,8 @@ class ScriptedProcess final : public EngineProcess {
 
 class ScriptedStarter final : public Starter {
  public:
-  ScriptedStarter(boost::asio::any_io_executor executor, const base::Clock& clock) : executor_(executor), clock_(clock) {}
+  ScriptedStarter(boost::asio::any_io_executor executor, const base::Clock& clock)
+      : executor_(executor), clock_(clock) {}
   base::Result<std::unique_ptr<EngineProcess>> start() override {
     starts.push_back(clock_.now());
     if (!script.starts) return base::fail(ErrorCode::not_found, "starting /x: No such file or directory");
@@ -127,9 +129,7 @@ class SupervisorTest : public testing::Test {
                           .on_crash = [](std::exception_ptr failure) { std::rethrow_exception(failure); }},
         SupervisorLimits{.hard_cap = 5min});
   }
-  ~SupervisorTest() override {
-    EXPECT_TRUE(run(supervisor->shut_down()));
-  }
+  ~SupervisorTest() override { EXPECT_TRUE(run(supervisor->shut_down())); }
 
   // Runs the loop until `task` has its result.
   template <typename T>
@@ -179,9 +179,8 @@ TEST_F(SupervisorTest, StartsOnceAndThenAnswersAtOnce) {
 TEST_F(SupervisorTest, ASecondCallerAttachesToTheSameStart) {
   std::vector<Ready> got;
   for (int i = 0; i < 2; ++i) {
-    boost::asio::co_spawn(io, supervisor->ensure_ready(), [&](std::exception_ptr, base::Result<Ready> ready) {
-      got.push_back(ready.value());
-    });
+    boost::asio::co_spawn(io, supervisor->ensure_ready(),
+                          [&](std::exception_ptr, base::Result<Ready> ready) { got.push_back(ready.value()); });
   }
   while (got.size() < 2 && io.run_one() > 0) {
   }
@@ -195,7 +194,8 @@ TEST_F(SupervisorTest, ACallerThatLeavesDoesNotEndTheStart) {
   boost::asio::co_spawn(io, supervisor->ensure_ready(),
                         boost::asio::bind_cancellation_slot(
                             leave.slot(), [&](std::exception_ptr, base::Result<Ready> ready) { left = ready; }));
-  for (int i = 0; i < 10; ++i) io.run_one();
+  for (int i = 0; i < 10; ++i)
+    io.run_one();
   leave.emit(boost::asio::cancellation_type::terminal);
   while (!left && io.run_one() > 0) {
   }
@@ -223,7 +223,8 @@ TEST_F(SupervisorTest, AProgramThatCannotBeStartedIsAFailureToo) {
 
 TEST_F(SupervisorTest, BackOffThenCircuitThenOneTry) {
   starter->script.crashes = 0ms;
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(ask());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(ask());
   const auto& starts = starter->starts;
   ASSERT_EQ(starts.size(), 3U);
   EXPECT_GE(starts[1] - starts[0], 1s);
@@ -255,8 +256,10 @@ TEST_F(SupervisorTest, AnEngineThatOnlyBecomesReadyHasNotProvenItself) {
 TEST_F(SupervisorTest, ServingOrLivingLongForgives) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(ask()) << i;
-    if (i % 2 == 0) supervisor->note_served();
-    else clock.pass(61s);
+    if (i % 2 == 0)
+      supervisor->note_served();
+    else
+      clock.pass(61s);
     crash();
   }
 }
@@ -300,7 +303,8 @@ TEST_F(SupervisorTest, AStopWhileStartingTellsTheWaiters) {
   std::optional<base::Result<Ready>> got;
   boost::asio::co_spawn(io, supervisor->ensure_ready(),
                         [&](std::exception_ptr, base::Result<Ready> ready) { got = ready; });
-  for (int i = 0; i < 20; ++i) io.run_one();
+  for (int i = 0; i < 20; ++i)
+    io.run_one();
   EXPECT_EQ(supervisor->state(), ModelState::starting);
   EXPECT_TRUE(run(supervisor->stop()));
   while (!got && io.run_one() > 0) {

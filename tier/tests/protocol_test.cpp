@@ -74,7 +74,8 @@ TEST_F(ChannelTest, LongTextIsCut) {
 
 TEST_F(ChannelTest, AFullSocketDropsAndCounts) {
   Event event{};
-  for (int i = 0; i < 100'000; ++i) channel_.event(EventKind::kAttached, Reason::kNone, 0, 0);
+  for (int i = 0; i < 100'000; ++i)
+    channel_.event(EventKind::kAttached, Reason::kNone, 0, 0);
   while (::recv(ends_[1], &event, sizeof event, MSG_DONTWAIT) > 0) {
   }
   channel_.event(EventKind::kAttached, Reason::kNone, 0, 0);

@@ -48,7 +48,8 @@ TEST(TierSettings, MalformedNumbersCountAsNotGiven) {
 }
 
 TEST(TierSettings, KeysThatAreNotOnePathPartAreRefused) {
-  for (const char* key : {"", ".", "..", ".hidden", "a/b", "a b", "a\nb", "\xC3\xA9"}) EXPECT_FALSE(valid_key(key)) << key;
+  for (const char* key : {"", ".", "..", ".hidden", "a/b", "a b", "a\nb", "\xC3\xA9"})
+    EXPECT_FALSE(valid_key(key)) << key;
   EXPECT_TRUE(valid_key("0123456789abcdef"));
   EXPECT_TRUE(valid_key(std::string(127, 'k').c_str()));
   EXPECT_FALSE(valid_key(std::string(128, 'k').c_str()));

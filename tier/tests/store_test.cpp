@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,7 +47,8 @@ class StoreTest : public testing::Test {
     Reason reason = store.create(ordinal, kBytes, made, error);
     if (reason != Reason::kNone) return reason;
     void* data = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, made.fd, kDataOffset);
-    for (std::uint64_t i = 0; i < kBytes; ++i) static_cast<unsigned char*>(data)[i] = static_cast<unsigned char>(first + i);
+    for (std::uint64_t i = 0; i < kBytes; ++i)
+      static_cast<unsigned char*>(data)[i] = static_cast<unsigned char>(first + i);
     PageVector<ManifestEntry> manifest;
     ManifestEntry entry{};
     std::strcpy(entry.name, "blk.0.attn_q.weight");
@@ -159,7 +160,8 @@ TEST_F(StoreTest, DamageIsSetAsideWithItsReason) {
 
 TEST_F(StoreTest, EveryTruncationIsRefused) {
   const auto whole = static_cast<off_t>(file_bytes(kBytes, 1));
-  for (const off_t length : {off_t{0}, off_t{100}, off_t{4096}, off_t{1 << 20}, static_cast<off_t>(kDataOffset + kBytes), whole - 1}) {
+  for (const off_t length :
+       {off_t{0}, off_t{100}, off_t{4096}, off_t{1 << 20}, static_cast<off_t>(kDataOffset + kBytes), whole - 1}) {
     ASSERT_EQ(publish(*store()), Reason::kNone);
     change_file([length](int fd) { ASSERT_EQ(::ftruncate(fd, length), 0); });
     SCOPED_TRACE(length);
