@@ -108,7 +108,11 @@ class Engine:
             theirs.close()
         self.ready_seconds = None
         if wait:
-            self.wait_ready()
+            try:
+                self.wait_ready()
+            except BaseException:  # nobody will get this object: do not leave the process behind
+                self.stop()
+                raise
 
     def __enter__(self):
         return self

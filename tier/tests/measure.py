@@ -14,6 +14,7 @@ import os
 import random
 import shlex
 import shutil
+import signal
 import statistics
 import tempfile
 import time
@@ -21,7 +22,7 @@ import time
 from control import Engine, drop_file_cache
 
 PROMPT = [60 + 3 * i for i in range(20)]  # 20 tokens of any vocabulary
-LONG = " ".join(["the quick brown fox jumps over the lazy dog and then"] * 12)
+LONG = [60 + (7 * i) % 180 for i in range(200)]
 
 
 def disk_rate(path, readers):
@@ -157,6 +158,7 @@ RATIOS = [
 
 
 def main():
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parser = argparse.ArgumentParser()
     parser.add_argument("--engine", required=True)
     parser.add_argument("--library", required=True)
@@ -169,16 +171,21 @@ def main():
     samples = {}
     with tempfile.TemporaryDirectory(prefix="hearth_measure_", dir=os.path.dirname(os.path.abspath(options.model))) as work:
         options.work = work
-        for number in range(options.rounds):
-            begin = time.monotonic()
-            Round(options, samples).run()
-            print(f"round {number + 1} of {options.rounds}: {time.monotonic() - begin:.0f} s", flush=True)
+        try:
+            for number in range(options.rounds):
+                begin = time.monotonic()
+                Round(options, samples).run()
+                print(f"round {number + 1} of {options.rounds}: {time.monotonic() - begin:.0f} s", flush=True)
+        except KeyboardInterrupt:  # what was measured so far is still worth printing
+            print("interrupted; the figures below are of the rounds so far", flush=True)
     medians = {name: statistics.median(values) for name, values in samples.items()}
     print(f"\n{'median of ' + str(options.rounds) + ' rounds':58} {'median':>12} {'least':>12} {'most':>12}")
     for name, values in samples.items():
         print(f"{name:58} {medians[name]:12.4g} {min(values):12.4g} {max(values):12.4g}")
     print(f"\n{'ratio of medians':58} {'value':>12} {'aim':>12}")
     for name, above, below, aim in RATIOS:
+        if above not in medians or below not in medians:
+            continue
         print(f"{name:58} {medians[above] / medians[below]:12.3f} {aim:12.2f}")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:

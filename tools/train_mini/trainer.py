@@ -21,8 +21,9 @@ BATCH_TOKENS = 2048
 # Learning rate factor along a run of USUAL_STEPS; straight lines between the knots, stretched for other lengths. First
 # at full rate, to find the way; then small steps, because steps of so few tokens are noisy: at full rate the loss stays
 # above 0.4, at a quarter of it it halves within 50 steps.
-USUAL_STEPS = 3000
-RATE_KNOTS = ((0, 0.025), (39, 1.0), (550, 1.0), (636, 0.948), (637, 0.28), (1200, 0.179), (USUAL_STEPS, 0.0))
+USUAL_STEPS = 1900
+RATE_KNOTS = ((0, 0.025), (39, 1.0), (550, 1.0), (636, 0.948), (637, 0.28), (1200, 0.179), (1360, 0.163), (1361, 0.085),
+              (USUAL_STEPS, 0.0))
 
 
 @dataclass(frozen=True)
