@@ -127,11 +127,17 @@ void add_split_from_end(StageSheet& sheet, const domain::RequestObservation& obs
   sheet.add(at.first_token ? Stage::first_decode : Stage::decode, to - tail, to, Source::engine);
 }
 
+bool at_least(Duration span, double ms) { return !(ms > base::to_ms(span)); }
+
 void add_engine_work(StageSheet& sheet, const domain::RequestObservation& observation, const Instants& at,
                      Duration to) {
   // A probe that tells template, tokenize and prefix_restore apart belongs in front of prefill_began.
   if (at.sent) {
-    if (!at.prefill_began && observation.timings) return add_split_from_end(sheet, observation, at, *at.sent, to);
+    // An answer that comes at once shows us both instants at once: then the engine's own figure is the better witness.
+    const bool seen_late =
+        at.prefill_began && observation.timings && !at_least(to - *at.prefill_began, observation.timings->prompt_ms);
+    const bool unseen = !at.prefill_began && observation.timings;
+    if (unseen || seen_late) return add_split_from_end(sheet, observation, at, *at.sent, to);
     const bool queued = observation.engine_was_busy && at.prefill_began;
     sheet.add(queued ? Stage::queue : Stage::other, *at.sent, at.prefill_began.value_or(to), Source::hearth);
   }

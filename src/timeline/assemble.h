@@ -18,7 +18,8 @@
 //   prefill_began -> token     prefill as long as the engine's prompt_ms says, the rest first_decode
 //   token -> finished          decode
 //
-// Without prefill_began, sent -> token is split from its end: prefill ends at the first token, or earlier when the
+// Without prefill_began, or when it was seen less than prompt_ms before the token (the stream came in one piece),
+// sent -> token is split from its end: prefill ends at the first token, or earlier when the
 // engine says that it generated for longer than we saw it generate (it held tokens back): that is first_decode. What is
 // left in front is queue or other, as above. Without timings nothing tells prefill from first_decode: all of it is
 // prefill when it is known to have begun, else other. Without a token (an answer that is not streamed, an embedding, a

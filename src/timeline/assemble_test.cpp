@@ -193,6 +193,19 @@ TEST(Assemble, WithoutPrefillBeganTheSpanIsSplitFromItsEnd) {
   EXPECT_DOUBLE_EQ(ms_of(record, Stage::queue), 0.5 + 5);
 }
 
+TEST(Assemble, AnAnswerThatCameInOnePieceIsSplitByTheEnginesFigures) {
+  auto seen = warm_chat();
+  seen.prefill_began = at(12);
+  seen.first_token = at(12);
+  seen.finished = at(12.5);
+  seen.timings = {.cached_tokens = 14, .prompt_tokens = 1, .prompt_ms = 4, .generated_tokens = 8, .generated_ms = 3.5};
+  const auto record = assemble(seen);
+  EXPECT_NEAR(ms_of(record, Stage::prefill), 4, 1e-6);
+  EXPECT_NEAR(ms_of(record, Stage::first_decode), 3, 1e-6);
+  EXPECT_NEAR(ms_of(record, Stage::other), 3.5, 1e-6);
+  expect_sums(record);
+}
+
 TEST(Assemble, TokensThatTheEngineHeldBackAreFirstDecode) {
   auto seen = warm_chat();
   seen.prefill_began.reset();
