@@ -1,5 +1,6 @@
 // The supervisor, the line and the library with a stock engine: weights leave memory, come back, and are packed only
 // once. HEARTH_TEST_ENGINE: the command of a dynamically linked llama-server, words separated by spaces.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -92,6 +93,9 @@ class TierEngine : public testing::Test {
         .deadline = 60s};
     const auto made = run_checked(make);
     if (!made) throw std::runtime_error(made.error().message);
+    // Pages that are not on the disk yet cannot leave memory; what the store imports is.
+    const base::Fd file(::open(spec.model_file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (::fsync(file.get()) != 0) throw std::runtime_error("the model could not be synced");
   }
   void make_supervisor() {
     auto starter = std::make_unique<LlamaStarter>(
@@ -170,6 +174,7 @@ TEST_F(TierEngine, WeightsLeaveAndComeBackAndArePackedOnce) {
   const auto text = complete(first.socket_path, "Once upon a time there was");
   ASSERT_NE(text, "");
   ASSERT_TRUE(wait_for("packed_published")) << testing::PrintToString(told());
+  link->catch_up();
   const auto spans = link->spans_within(asked, clock.now());
   const auto share = tier_share(spans, asked, std::nullopt, clock.now());
   EXPECT_GT(share.prefill_ms.value_or(0), 0);
@@ -185,6 +190,7 @@ TEST_F(TierEngine, WeightsLeaveAndComeBackAndArePackedOnce) {
   ASSERT_TRUE(slept.done()) << slept.why;
   EXPECT_LT(slept.arena_after.value(), status.arena.value() / 20);
   EXPECT_GE(slept.moved.value(), status.arena.value() / 20 * 19);
+  EXPECT_LT(slept.model_after.value(), status.model.value() / 20);
   const auto woken = order(TierOp::kWake).value();
   ASSERT_TRUE(woken.done()) << woken.why;
   EXPECT_EQ(woken.arena_after, status.arena);

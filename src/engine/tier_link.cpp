@@ -154,6 +154,11 @@ std::string TierLink::why_missing(TierPower power) const {
   return start + describe(reason);
 }
 
+// An end that it meets is run()'s to handle, which meets it too.
+void TierLink::catch_up() {
+  if (!closed_) (void)drain();
+}
+
 std::vector<TierSpan> TierLink::spans_within(base::Mono begin, base::Mono end) const {
   std::vector<TierSpan> found;
   std::ranges::copy_if(spans_, std::back_inserter(found),

@@ -80,6 +80,9 @@ class TierLink {
   // A sentence without a full stop; empty when the power is there.
   [[nodiscard]] std::string why_missing(TierPower power) const;
 
+  // Takes what lies in the socket now, without waiting. Before spans_within: the library sends a span before the engine
+  // answers, but the loop may see the answer first. Events are heard meanwhile.
+  void catch_up();
   // Of the last kSpansKept those that overlap begin … end, in the order of their ends.
   [[nodiscard]] std::vector<TierSpan> spans_within(base::Mono begin, base::Mono end) const;
 

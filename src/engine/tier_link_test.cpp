@@ -266,6 +266,19 @@ TEST_F(TierLinkTest, TheEndInTheMiddleOfACommandIsAnError) {
   EXPECT_EQ(ask(TierOp::kStatus)->result->error().code, ErrorCode::io);
 }
 
+TEST_F(TierLinkTest, WhatLiesInTheSocketCanBeTakenBeforeTheLoopSeesIt) {
+  const auto bytes = bytes_of(span_record(TierSpanKind::kTokenize, 10, 20));
+  ASSERT_GT(::send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  EXPECT_THAT(link->spans_within(base::Mono{}, base::Mono::max()), IsEmpty());
+  link->catch_up();
+  EXPECT_EQ(link->spans_within(base::Mono{}, base::Mono::max()).size(), 1U);
+  peer.reset();
+  link->catch_up();
+  EXPECT_FALSE(link->closed());
+  turn();
+  EXPECT_TRUE(link->closed());
+}
+
 TEST_F(TierLinkTest, ClosingTakesWhatIsStillThere) {
   const auto bytes = bytes_of(event_record(TierEventKind::kPublished));
   ASSERT_GT(::send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
