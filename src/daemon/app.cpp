@@ -181,17 +181,13 @@ rt::Task<void> App::stop_on_signal() {
   signals_.async_wait([this](const rt::error_code& ended, int) {
     if (!ended) server_->cut();
   });
-  co_await stop();
-  signals_.cancel();
-}
-
-rt::Task<void> App::stop() {
   const base::Duration grace = config_.server().stop_grace;
   co_await server_->stop(grace);
   co_await jobs_->stop();
   co_await keeper_->stop();
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");
+  signals_.cancel();
 }
 
 }  // namespace hearth::daemon

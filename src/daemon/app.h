@@ -33,7 +33,6 @@ class App {
   [[nodiscard]] rt::Task<base::Result<keeper::Service>> serve_model(artifact::StoredModel model);
   [[nodiscard]] rt::Task<void> look_for_engine();
   [[nodiscard]] rt::Task<void> stop_on_signal();
-  [[nodiscard]] rt::Task<void> stop();
   [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
   [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
   void describe_configured(domain::ModelView& view) const;

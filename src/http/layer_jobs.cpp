@@ -43,8 +43,8 @@ rt::Task<void> LayerJobs::run(std::string job, domain::ModelId model, domain::La
 
 rt::Task<void> LayerJobs::stop() {
   tasks_.cancel_all();
-  if (!co_await tasks_.join(std::chrono::seconds(15)))
-    spdlog::error("{} layer changes did not end when cancelled", tasks_.size());
+  const bool ended = co_await tasks_.join(std::chrono::seconds(15));
+  if (!ended) spdlog::error("{} layer changes did not end when cancelled", tasks_.size());
 }
 
 }  // namespace hearth::http

@@ -90,8 +90,8 @@ rt::Task<void> Server::stop(base::Duration grace) {
   if (co_await tasks_.join(grace)) co_return;
   spdlog::info("cutting {} connections that did not finish in time", open_.size());
   tasks_.cancel_all();
-  if (!co_await tasks_.join(std::chrono::seconds(5)))
-    spdlog::error("{} connections did not end when cancelled", tasks_.size());
+  const bool ended = co_await tasks_.join(std::chrono::seconds(5));
+  if (!ended) spdlog::error("{} connections did not end when cancelled", tasks_.size());
 }
 
 }  // namespace hearth::http

@@ -263,7 +263,8 @@ rt::Task<void> Keeper::stop() {
   for (auto& [id, resident] : residents_)
     stopping.spawn(stop_one(resident));
   co_await stopping.join(std::chrono::seconds(30));
-  if (!co_await tasks_.join(std::chrono::seconds(5))) spdlog::warn("measuring layers did not end in time");
+  const bool ended = co_await tasks_.join(std::chrono::seconds(5));
+  if (!ended) spdlog::warn("measuring layers did not end in time");
 }
 
 }  // namespace hearth::keeper
