@@ -80,6 +80,9 @@ rt::Task<base::Result<engine::TierReply>> LayerChanger::command(std::shared_ptr<
   if (reply->reason == engine::TierReason::kBusy || reply->reason == engine::TierReason::kCancelled) {
     co_return base::fail(ErrorCode::in_use, "a request came meanwhile and went first; ask again when it is done");
   }
+  if (reply->reason == engine::TierReason::kPinned) {
+    co_return base::fail(ErrorCode::pinned_conflict, "the model's weights are pinned; unpin it first");
+  }
   if (!reply->done())
     co_return base::fail(ErrorCode::unsupported,
                          fmt::format("the engine cannot {}: {}", engine::name_of(op), reply->why));

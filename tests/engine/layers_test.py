@@ -1,0 +1,103 @@
+"""Layers moved on purpose, through the command line and the API, with a real engine and the tier library.
+
+    python3 tests/engine/layers_test.py BUILD_FOLDER [unittest arguments]
+
+HEARTH_TEST_DATA_DIR names a data directory that has an engine, as ./check sets it.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+build = ROOT / "build" / "release"
+
+
+class LayersTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        engines = os.environ.get("HEARTH_TEST_DATA_DIR")
+        assert engines, "HEARTH_TEST_DATA_DIR is not set; it names a data directory with an engine"
+        cls.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-layers-"))
+        cls.addClassCleanup(shutil.rmtree, cls.data)
+        (cls.data / "engines").symlink_to(pathlib.Path(engines) / "engines")
+        cls.server = subprocess.Popen([build / "hearth", "serve", "--listen", "127.0.0.1:0", "--data-dir", cls.data],
+                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cls.addClassCleanup(cls.stop_server)
+        cls.url = cls.server.stdout.readline().removeprefix("listening on ").strip()
+        model = cls.data / "some.gguf"
+        subprocess.run([build / "make_model", "--out", model, "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4",
+                        "--vocab", "32000", "--type", "q4_0", "--seed", "5", "--context", "1024"], check=True, capture_output=True)
+        cls.hearth("import", model, "--name", "some")
+        model.unlink()
+
+    @classmethod
+    def stop_server(cls):
+        cls.server.send_signal(signal.SIGTERM)
+        assert cls.server.wait(timeout=60) == 0, "hearth serve did not stop cleanly"
+        cls.server.stdout.close()
+
+    @classmethod
+    def hearth(cls, *arguments, status=0):
+        done = subprocess.run([build / "hearth", *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, HEARTH_URL=cls.url), check=False)
+        assert done.returncode == status, f"{arguments}: {done.stdout}{done.stderr}"
+        return done.stdout if status == 0 else done.stderr
+
+    def ask(self):
+        return json.loads(self.hearth("run", "some", "good morning", "--temperature", "0", "--max-tokens", "12", "--json"))["answer"]
+
+    def model(self):
+        return json.loads(self.hearth("show", "some", "--json"))
+
+    def events(self):
+        with urllib.request.urlopen(f"{self.url}/hearth/v1/events?since=0", timeout=10) as answer:
+            return [event["what"] for event in json.load(answer)["events"]]
+
+    def test_weights_leave_and_come_back_and_say_the_same(self):
+        answer = self.ask()
+        weights = self.model()["layers"]["weights"]
+        self.assertEqual(weights["state"], "warm")
+        left = json.loads(self.hearth("cool", "some", "--json"))
+        self.assertEqual(left["state"], "hibernated")
+        self.assertGreaterEqual(left["bytes"], 0.95 * weights["total"])
+        self.assertLess(left["layers"]["weights"]["bytes"], 0.05 * weights["total"])
+        self.assertEqual(self.ask(), answer)
+        self.hearth("cool", "some")
+        woken = json.loads(self.hearth("warm", "some", "--json"))
+        self.assertEqual((woken["state"], woken["layers"]["weights"]["state"]), ("ready", "warm"))
+        self.assertEqual(self.ask(), answer)
+
+    def test_packed_weights_serve_the_next_start(self):
+        answer = self.ask()
+        self.hearth("cool", "some", "--layer", "process")
+        self.assertEqual(self.model()["state"], "cold")
+        self.assertEqual(self.model()["layers"]["weights"]["bytes"], 0)
+        self.assertEqual(self.ask(), answer)
+        self.assertIn("packed_attached", self.events())
+        self.assertEqual(self.model()["layers"]["packed"]["state"], "warm")
+
+    def test_pinned_weights_are_locked(self):
+        self.ask()
+        pinned = json.loads(self.hearth("pin", "some", "--json"))
+        self.assertGreater(pinned["layers"]["weights"]["locked"], 0)
+        self.addCleanup(self.hearth, "unpin", "some")
+        self.assertIn("pinned", self.hearth("cool", "some", status=1))
+        self.assertEqual(json.loads(self.hearth("unpin", "some", "--json"))["layers"]["weights"]["locked"], 0)
+
+    def test_what_cannot_be_changed_is_told(self):
+        self.assertIn("not", self.hearth("cool", "nothing-here", status=1))
+        self.assertIn("layer", self.hearth("cool", "some", "--layer", "device", status=2))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+        build = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main(verbosity=2)
