@@ -7,6 +7,7 @@
 
 #include "artifact/layers.h"
 #include "base/scope_exit.h"
+#include "rt/deadline.h"
 
 namespace hearth::keeper {
 
@@ -17,8 +18,11 @@ using domain::Warmth;
 
 namespace {
 
-// For how long a walk through the page cache stays good.
-constexpr std::chrono::seconds kReadingsFresh{1};
+// Measuring walks through the page cache and the engine's mappings: some 10 ms of a processor for a model of 1 GB,
+// which a request that runs beside it would feel. So it is done when a model has been idle for a moment, and beside a
+// request only when that was too long ago to be told as "before".
+constexpr std::chrono::seconds kReadingsFresh{60};
+constexpr std::chrono::seconds kIdleBeforeMeasuring{1};
 
 bool has_process(ModelState state) {
   return state == ModelState::ready || state == ModelState::busy || state == ModelState::hibernated;
@@ -76,18 +80,42 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
   if ((*resident)->hibernated()) tasks_.spawn(wake_beside(*resident));
   if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
-  co_return std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings);
+  const auto on_end = [this, id](Resident& left) {
+    if (left.in_flight() == 0) measure_when_idle(id, left);
+  };
+  auto lease =
+      std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings, on_end);
+  co_return lease;
 }
 
 // The layers as they are now. What is not fresh is measured beside the request, never in its way; the pointer is filled
 // in by the time the request ends, or stays unknown.
 std::shared_ptr<const domain::LayerReadings> Keeper::readings_now(const domain::ModelId& id, Resident& resident) {
   auto readings = std::make_shared<domain::LayerReadings>();
-  const bool fresh = resident.readings && parts_.clock.now() - resident.readings->at < kReadingsFresh;
+  // A start is long enough to measure beside it.
+  const bool fresh =
+      has_process(resident.state()) && resident.readings && parts_.clock.now() - resident.readings->at < kReadingsFresh;
   if (fresh) *readings = resident.readings->layers;
   at(*readings, Layer::process).warmth = has_process(resident.state()) ? Warmth::warm : Warmth::cold;
   if (!fresh) tasks_.spawn(note_readings(id, readings));
   return readings;
+}
+
+void Keeper::measure_when_idle(const domain::ModelId& id, Resident& resident) {
+  if (resident.measuring_soon) return;
+  resident.measuring_soon = true;
+  tasks_.spawn(note_readings_when_idle(id));
+}
+
+rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
+  const bool waited = co_await rt::pause(kIdleBeforeMeasuring);
+  const auto known = residents_.find(id);
+  if (known == residents_.end()) co_return;
+  known->second->measuring_soon = false;
+  if (!waited || known->second->in_flight() > 0) co_return;
+  auto readings = std::make_shared<domain::LayerReadings>();
+  at(*readings, Layer::process).warmth = has_process(known->second->state()) ? Warmth::warm : Warmth::cold;
+  co_await note_readings(id, std::move(readings));
 }
 
 rt::Task<void> Keeper::note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into) {
@@ -192,6 +220,10 @@ base::Result<std::shared_ptr<Resident>> Keeper::running(const domain::ModelId& i
 rt::Task<WorkResult> Keeper::change(domain::ModelId id, domain::LayerAction action, std::optional<Layer> layer) {
   using enum domain::LayerAction;
   const Layer which = layer.value_or(Layer::weights);
+  // What was measured before the change tells nothing of after it.
+  const base::ScopeExit forget([&] {
+    if (const auto known = residents_.find(id); known != residents_.end()) known->second->readings.reset();
+  });
   if (action == warm) co_return co_await this->warm(id, which);
   if (action == cool) co_return co_await this->cool(id, which);
   if (which != Layer::weights) co_return std::unexpected(cannot_change(action, which));
@@ -263,6 +295,7 @@ rt::Task<void> Keeper::stop() {
   for (auto& [id, resident] : residents_)
     stopping.spawn(stop_one(resident));
   co_await stopping.join(std::chrono::seconds(30));
+  tasks_.cancel_all();
   const bool ended = co_await tasks_.join(std::chrono::seconds(5));
   if (!ended) spdlog::warn("measuring layers did not end in time");
 }

@@ -86,6 +86,8 @@ class Keeper {
   [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
                                                                           Resident& resident);
   [[nodiscard]] rt::Task<void> stop_one(std::shared_ptr<Resident> resident);
+  void measure_when_idle(const domain::ModelId& id, Resident& resident);
+  [[nodiscard]] rt::Task<void> note_readings_when_idle(domain::ModelId id);
   [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);
 
   KeeperParts parts_;

@@ -3,18 +3,23 @@
 namespace hearth::keeper {
 
 Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
-             std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings)
+             std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings,
+             std::function<void(Resident&)> on_end)
     : resident_(std::move(resident)),
       ready_(std::move(ready)),
       before_(std::move(before)),
       surroundings_(surroundings),
+      on_end_(std::move(on_end)),
       engine_was_busy_(resident_->every_slot_taken()),
       begun_(surroundings.stats.read(ready_.pid)),
       host_begun_(surroundings.host.sample()) {
   resident_->request_began(surroundings_.clock.wall());
 }
 
-Lease::~Lease() { resident_->request_ended(); }
+Lease::~Lease() {
+  resident_->request_ended();
+  on_end_(*resident_);
+}
 
 void Lease::describe(domain::RequestObservation& observation) const {
   observation.start = ready_.start;

@@ -1,6 +1,7 @@
 #pragma once
 // One request's hold on a ready engine. While it lives the model is busy and is neither stopped nor removed.
 // Thread: the I/O thread; the keeper outlives it.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,10 @@ class Lease {
     const sys::ProcStats& stats;
     HostSampler& host;
   };
+  // `on_end` is told, last of all, that the lease is over; the keeper outlives the lease.
   // `before`: the layers as they were when the request asked, shared with whoever is still measuring them.
   Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before,
-        Surroundings surroundings);
+        Surroundings surroundings, std::function<void(Resident&)> on_end);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -41,6 +43,7 @@ class Lease {
   engine::Ready ready_;
   std::shared_ptr<const domain::LayerReadings> before_;
   Surroundings surroundings_;
+  std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
   sys::ProcReading begun_;
   HostSampler::Sample host_begun_;

@@ -43,6 +43,7 @@ class Resident {
     domain::LayerReadings layers;
   };
   std::optional<Readings> readings;
+  bool measuring_soon = false;  // somebody waits for the model to be idle, to measure it
 
  private:
   static constexpr std::size_t kStartsRemembered = 16;
