@@ -13,6 +13,7 @@ class HeldLease final : public http::EngineLease {
   explicit HeldLease(std::unique_ptr<keeper::Lease> lease) : lease_(std::move(lease)) {}
   [[nodiscard]] const std::string& socket_path() const override { return lease_->socket_path(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
+  void note_sent() override { lease_->note_sent(); }
   void conclude(domain::RequestObservation& observation, bool answered) override {
     lease_->conclude(observation, answered);
   }

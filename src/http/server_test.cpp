@@ -74,6 +74,7 @@ struct ScriptedLease final : EngineLease {
   explicit ScriptedLease(std::string at) : path(std::move(at)) {}
   [[nodiscard]] const std::string& socket_path() const override { return path; }
   void describe(domain::RequestObservation&) const override {}
+  void note_sent() override {}
   void conclude(domain::RequestObservation& seen, bool answered) override {
     seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0};
   }
