@@ -128,6 +128,22 @@ bool outlasts(const KeepAlive& one, const KeepAlive& other) {
   return one.is_forever() || *one.span > *other.span;
 }
 
+std::string_view name_of(KeepSource source) {
+  switch (source) {
+    case KeepSource::request:
+      return "request";
+    case KeepSource::config:
+      return "config";
+    case KeepSource::api:
+      return "api";
+    case KeepSource::pin:
+      return "pin";
+    case KeepSource::schedule:
+      return "schedule";
+  }
+  return "";
+}
+
 std::string text_of(const KeepAlive& keep_alive) {
   if (keep_alive.is_forever()) return "forever";
   std::int64_t left = keep_alive.span->count();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -32,6 +33,25 @@ struct KeepAlive {
 
 // Which of two keeps longer: forever is the longest.
 [[nodiscard]] bool outlasts(const KeepAlive& one, const KeepAlive& other);
+
+// Where a wish to keep a model comes from.
+enum class KeepSource { request, config, api, pin, schedule };
+[[nodiscard]] std::string_view name_of(KeepSource source);
+
+// One owner's wish, as it is told.
+struct KeepVote {
+  std::string owner;
+  KeepAlive wish;
+  KeepSource source = KeepSource::request;
+  std::optional<base::Wall> until;  // empty: forever. While its request runs: as if it ended now
+};
+// How long a model is kept, and for whom.
+struct Keep {
+  bool forever = false;
+  std::optional<base::Wall> until;   // empty and not forever: nobody keeps it
+  std::optional<KeepSource> source;  // of what decides; empty when nobody keeps it
+  std::vector<KeepVote> votes;
+};
 
 // As Go writes a duration, less the units that are zero: "1h30m", "5m", "90s" is "1m30s", "300ms", "1.5s", "0s";
 // "forever". Except for "forever", parses back to the same value.
