@@ -10,6 +10,7 @@
 #include "daemon/journal.h"
 #include "engine/supervisor.h"
 #include "http/native_api.h"
+#include "http/ollama_api.h"
 #include "http/openai_api.h"
 #include "http/server.h"
 #include "sys/files.h"
@@ -36,6 +37,7 @@ class App {
   [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
   [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
   void describe_configured(domain::ModelView& view) const;
+  [[nodiscard]] keeper::KeepRule keep_rule_of(const domain::ModelId& id) const;
   void reap();
 
   const config::Config config_;
@@ -61,6 +63,7 @@ class App {
   std::unique_ptr<HostProbe> probe_;
   std::unique_ptr<http::LayerJobs> jobs_;
   std::unique_ptr<http::Relay> relay_;
+  std::unique_ptr<http::OllamaRelay> ollama_relay_;
   http::Router router_;
   std::unique_ptr<http::Server> server_;
   rt::TaskGroup tasks_;

@@ -36,6 +36,12 @@ Exchange::Exchange(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser
       received_(clock.now()),
       started_at_(clock.wall()) {}
 
+std::string Exchange::peer_address() const {
+  rt::error_code gone;
+  const auto peer = stream_.socket().remote_endpoint(gone);
+  return gone ? std::string() : peer.address().to_string();
+}
+
 std::string_view Exchange::path() const {
   const std::string_view target = head().target();
   return target.substr(0, target.find('?'));

@@ -8,6 +8,7 @@
 #include "base/scope_exit.h"
 #include "http/answer_builder.h"
 #include "http/answer_watch.h"
+#include "http/asker.h"
 #include "http/engine_stream.h"
 #include "http/error_reply.h"
 #include "http/respond.h"
@@ -76,7 +77,7 @@ rt::Task<base::Status> Relay::prepare(Call& call) {
 }
 
 rt::Task<void> Relay::answer(Call& call) {
-  auto lease = co_await gate_.acquire(call.plan->model);
+  auto lease = co_await gate_.acquire(call.plan->model, asker_of(call.exchange, call.plan->keep_alive));
   if (!lease) {
     co_await fail(call, std::move(lease.error()));
     co_return;

@@ -4,11 +4,12 @@ namespace hearth::keeper {
 
 Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
              std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings,
-             std::function<void(Resident&)> on_end)
+             std::shared_ptr<Claim> claim, std::function<void(Resident&)> on_end)
     : resident_(std::move(resident)),
       ready_(std::move(ready)),
       before_(std::move(before)),
       surroundings_(surroundings),
+      claim_(std::move(claim)),
       on_end_(std::move(on_end)),
       engine_was_busy_(resident_->every_slot_taken()) {
   resident_->request_began(surroundings_.clock.wall());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "domain/request.h"
+#include "keeper/claim.h"
 #include "keeper/host_sampler.h"
 #include "keeper/resident.h"
 #include "sys/proc_stats.h"
@@ -24,12 +25,13 @@ class Lease {
   // `on_end` is told, last of all, that the lease is over; the keeper outlives the lease.
   // `before`: the layers as they were when the request asked, shared with whoever is still measuring them.
   Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before,
-        Surroundings surroundings, std::function<void(Resident&)> on_end);
+        Surroundings surroundings, std::shared_ptr<Claim> claim, std::function<void(Resident&)> on_end);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
   [[nodiscard]] const std::string& socket_path() const { return ready_.socket_path; }
+  [[nodiscard]] std::optional<std::uint64_t> context() const { return resident_->context; }
   // What was seen when the lease began, into the observation.
   void describe(domain::RequestObservation& observation) const;
   // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
@@ -45,6 +47,7 @@ class Lease {
   engine::Ready ready_;
   std::shared_ptr<const domain::LayerReadings> before_;
   Surroundings surroundings_;
+  std::shared_ptr<Claim> claim_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
   struct Begin {
