@@ -43,7 +43,7 @@ void add(std::uint64_t& sum, std::uint64_t part) {
 // mincore sees both the page cache and private copies of one mapping, cachestat only the cache but much faster. The
 // arena's pages can be private copies in rare cases, so an untouched buffer asks cachestat and any other mincore.
 std::uint64_t in_memory(const WeightBuffer& buffer) {
-  const bool plain = buffer.reusable && buffer.phase != WeightBuffer::Phase::kThawed;
+  const bool plain = buffer.reusable && !buffer.staged && buffer.phase != WeightBuffer::Phase::kThawed;
   const std::uint64_t cached =
       plain ? os::cached_bytes(buffer.file.fd, kDataOffset, os::round_up(buffer.bytes, os::kPage)) : os::kUnknown;
   return cached != os::kUnknown ? cached : os::resident_bytes(buffer.base, buffer.bytes);
@@ -163,6 +163,7 @@ void add_model(PageVector<Extent>& extents) {
   PageVector<MappedTensor> tensors;
   model_files().live_tensors(tensors);
   for (const MappedTensor& tensor : tensors) {
+    if (tensor.by_rows) continue;
     read_small(tensor);
     if (!add_extent(extents, tensor.at, tensor.bytes, tensor.layer < 0 ? kLast : tensor.layer)) break;
   }

@@ -211,6 +211,11 @@ void Store::begin_checks() {
     start_check(checks_[ordinal], ordinal, readers_);
 }
 
+bool Store::expects_packed() {
+  const os::Guard guard(mutex_);
+  return checks_[0].state != Check::State::kUnused && checks_[0].reason == Reason::kNone;
+}
+
 void Store::start_check(Check& check, std::uint32_t ordinal, unsigned threads) {
   check.store = this;
   check.begin_ns = os::now_ns();
