@@ -88,6 +88,9 @@ void read_ahead(void* at, std::size_t bytes);
 /// Page faults in the range read one page each instead of a window around it. Advice only.
 void read_singly(void* at, std::size_t bytes);
 
+/// Readers that keep the file's device busy: one head cannot be in two places; others want several requests at once.
+[[nodiscard]] unsigned good_readers(int fd);
+
 /// True when so many bytes more of anonymous memory fit well: the machine has half as much again available, and every
 /// memory control group around this process allows twice as much.
 [[nodiscard]] bool has_room(std::uint64_t bytes);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "arena.h"
 #include "channel.h"
 #include "model_files.h"
@@ -20,7 +22,7 @@ constexpr std::size_t kPopulateStep = 4u << 20;
 constexpr std::int64_t kLast = INT32_MAX;  // order of tensors without a layer: they follow the layers
 
 constinit StopCheck the_stop_check = nullptr;
-constinit unsigned the_readers = 1;
+constinit unsigned the_readers = 0;  // 0 = as the device likes
 
 bool stop_now() { return arena().wanted_back() || (the_stop_check != nullptr && the_stop_check()); }
 
@@ -170,13 +172,22 @@ void add_model(PageVector<Extent>& extents) {
   tensors.reset();
 }
 
+unsigned readers_of_the_weights() {
+  unsigned readers = 0;
+  arena().for_each([&](const WeightBuffer& buffer) { readers = std::max(readers, os::good_readers(buffer.file.fd)); });
+  for (const ModelFile& file : model_files().files())
+    readers = std::max(readers, os::good_readers(file.fd));
+  return readers;
+}
+
 void wake(const Command& command, Reply& reply) {
   PageVector<Extent> extents;
   const Arena::Hold hold;  // the extents point into buffers
   arena().for_each([&](const WeightBuffer& buffer) { add_buffer(extents, buffer); });
   if ((command.flags & kArenaOnly) == 0) add_model(extents);
   sort_extents(extents);
-  const unsigned readers = command.readers == 0 ? the_readers : command.readers;
+  const unsigned chosen = command.readers == 0 ? the_readers : command.readers;
+  const unsigned readers = chosen == 0 ? readers_of_the_weights() : chosen;
   const std::size_t chunk =
       command.chunk_bytes < os::kPage ? kPopulateStep : os::round_up(command.chunk_bytes, os::kPage);
   const int error = populate_extents(extents, readers, chunk, stop_now);

@@ -1,5 +1,10 @@
 #include "keeper/lease.h"
 
+#include <algorithm>
+
+#include "engine/tier_link.h"
+#include "engine/tier_spans.h"
+
 namespace hearth::keeper {
 
 Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
@@ -11,9 +16,11 @@ Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
       surroundings_(surroundings),
       on_end_(std::move(on_end)),
       engine_was_busy_(resident_->every_slot_taken()),
+      alone_as_(0),
       begun_(surroundings.stats.read(ready_.pid)),
       host_begun_(surroundings.host.sample()) {
   resident_->request_began(surroundings_.clock.wall());
+  alone_as_ = resident_->in_flight() == 1 ? resident_->requests() : 0;
 }
 
 Lease::~Lease() {
@@ -26,6 +33,19 @@ void Lease::describe(domain::RequestObservation& observation) const {
   observation.engine_was_busy = engine_was_busy_;
 }
 
+// A span knows its time and not its request, so what others did meanwhile would count as this one's.
+std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObservation& observation) const {
+  const std::shared_ptr<engine::TierLink> link = resident_->supervisor().tier();
+  const bool alone = alone_as_ != 0 && resident_->requests() == alone_as_;
+  if (!link || !alone || !observation.sent || !link->has(engine::TierPower::kProbe)) return std::nullopt;
+  link->catch_up();
+  const base::Mono end = std::max(observation.finished, *observation.sent);
+  const auto share =
+      engine::tier_share(link->spans_within(*observation.sent, end), *observation.sent, observation.first_token, end);
+  return domain::ProbeTimes{
+      .tokenize_ms = share.tokenize_ms, .prefill_ms = share.prefill_ms, .restore_ms = share.state_restore_ms};
+}
+
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
   const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
@@ -33,6 +53,7 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
     observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *begun_.read_from_storage,
                                                .major_faults = *now.major_faults - *begun_.major_faults};
   }
+  observation.probe = probe_times(observation);
   observation.host = surroundings_.host.since(host_begun_);
   observation.before = *before_;
 }

@@ -39,12 +39,15 @@ class Lease {
   [[nodiscard]] rt::Task<base::Error> why_gone();
 
  private:
+  [[nodiscard]] std::optional<domain::ProbeTimes> probe_times(const domain::RequestObservation& observation) const;
+
   std::shared_ptr<Resident> resident_;
   engine::Ready ready_;
   std::shared_ptr<const domain::LayerReadings> before_;
   Surroundings surroundings_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
+  std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   sys::ProcReading begun_;
   HostSampler::Sample host_begun_;
 };

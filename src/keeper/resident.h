@@ -25,6 +25,7 @@ class Resident {
   void request_began(base::Wall at);
   void request_ended();
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
   // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
   void set_hibernated(bool hibernated) { hibernated_in_ = hibernated ? supervisor_->generation() : 0; }
