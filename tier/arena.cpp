@@ -4,14 +4,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "channel.h"
 #include "checksum.h"
+#include "engine_maps.h"
+#include "model_files.h"
+#include "reads.h"
 #include "real.h"
 
 namespace hearth::tier {
 namespace {
 
 constinit Arena the_arena;
+constexpr std::size_t kWriteOutStep = 16u
+                                      << 20;  // so much memory is needed twice for a moment; a multiple of kHugePage
 
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
@@ -143,7 +150,7 @@ int Arena::claim_weights(std::uint32_t& ordinal) {
   return index;
 }
 
-void Arena::declare_weights(void* base, std::size_t bytes, const char* buffer_type) {
+void Arena::declare_weights(void* base, std::size_t bytes, const char* buffer_type, bool packs) {
   Slot* slot = find(base);
   if (slot == nullptr || slot->base.load() != number(base) || slot->weights.load() >= 0) return;
   std::uint32_t ordinal = 0;
@@ -161,11 +168,11 @@ void Arena::declare_weights(void* base, std::size_t bytes, const char* buffer_ty
   copy_text(buffer.buffer_type, sizeof buffer.buffer_type, buffer_type);
   buffer.phase = WeightBuffer::Phase::kFilling;
   buffer.reusable = buffer.trusted = true;
-  buffer.published = buffer.pinned = buffer.dirty = false;
+  buffer.published = buffer.pinned = buffer.dirty = buffer.staged = buffer.copied = false;
   buffer.writers = 0;
   buffer.written = buffer.skipped = 0;
   buffer.closing.store(false);
-  if (!attach(buffer) && !pack_into_file(buffer)) {
+  if (!attach(buffer) && !pack_into_file(buffer, packs)) {
     const os::Guard guard(mutex_);
     live_[index] = false;
     return;
@@ -196,7 +203,8 @@ bool Arena::attach(WeightBuffer& buffer) {
   return false;
 }
 
-bool Arena::pack_into_file(WeightBuffer& buffer) {
+bool Arena::pack_into_file(WeightBuffer& buffer, bool packs) {
+  engine_maps().read_ahead();  // the engine now needs all of its model file
   int error = 0;
   buffer.origin = WeightBuffer::Origin::kPacking;
   Reason reason = store_->create(buffer.ordinal, buffer.bytes, buffer.file, error);
@@ -205,11 +213,12 @@ bool Arena::pack_into_file(WeightBuffer& buffer) {
     buffer.reusable = false;
     error = os::write_all(buffer.file.fd, buffer.base, buffer.bytes, kDataOffset);
   }
-  if (reason == Reason::kNone && error == 0) {
+  buffer.staged = buffer.copied = reason == Reason::kNone && packs && !filled && os::has_room(buffer.bytes);
+  if (reason == Reason::kNone && error == 0 && !buffer.staged) {
     error = os::map_shared_over(buffer.base, buffer.bytes, buffer.file.fd, kDataOffset);
   }
   if (reason == Reason::kNone && error != 0) reason = Reason::kIo;
-  if (reason == Reason::kNone) os::prefer_huge(buffer.base, buffer.bytes);
+  if (reason == Reason::kNone && !buffer.staged) os::prefer_huge(buffer.base, buffer.bytes);
   buffer.dirty = true;
   const EventKind kind = reason == Reason::kNone ? EventKind::kArenaCreated : EventKind::kStoodAside;
   channel().event(kind, reason, buffer.ordinal, buffer.bytes, 0, 0, error, buffer.buffer_type);
@@ -222,11 +231,17 @@ bool Arena::pack_into_file(WeightBuffer& buffer) {
 Arena::Write Arena::begin_write(const TensorWrite& write) {
   WeightBuffer* buffer = weights_at(write.data);
   if (buffer == nullptr) return Write::kPass;
-  const std::uint64_t source = whole(write) ? source_fingerprint(write.name, write.source, write.bytes) : 0;
+  std::uint64_t source = 0;
+  if (whole(write)) {
+    const SourceSample sample = source_sample(write.name, write.bytes);
+    reads().learn(static_cast<const char*>(write.source) + sample.offset, sample.bytes);
+    source = source_fingerprint(write.name, write.source, write.bytes);
+  }
   const os::Guard guard(mutex_);
   if (buffer->phase == WeightBuffer::Phase::kThawed) return Write::kPass;
   if (buffer->phase == WeightBuffer::Phase::kSettled) {
-    if (buffer->reusable) (void)thaw(*buffer);  // fails only with the kernel; then the write is a crash, as it should
+    if (buffer->reusable || buffer->copied)
+      (void)thaw(*buffer);  // fails only with the kernel; then the write is a crash, as it should
     return Write::kPass;
   }
   return buffer->origin == WeightBuffer::Origin::kAttached ? begin_attached(*buffer, write, source)
@@ -281,7 +296,7 @@ void Arena::overwrite(void* base) {
   WeightBuffer* buffer = weights_at(base);
   if (buffer == nullptr) return;
   const os::Guard guard(mutex_);
-  if (buffer->phase == WeightBuffer::Phase::kSettled && buffer->reusable) {
+  if (buffer->phase == WeightBuffer::Phase::kSettled && (buffer->reusable || buffer->copied)) {
     (void)thaw(*buffer);
   } else if (buffer->origin == WeightBuffer::Origin::kAttached) {
     distrust(*buffer, "");
@@ -296,7 +311,7 @@ bool Arena::thaw(WeightBuffer& buffer) {
   while (buffer.users > 0)
     ::pthread_cond_wait(&idle_, mutex_.raw());
   buffer.closing.store(false);
-  const int error = buffer.origin == WeightBuffer::Origin::kAttached
+  const int error = buffer.origin == WeightBuffer::Origin::kAttached || buffer.copied
                         ? os::allow_write(buffer.base, buffer.bytes)
                         : os::map_private_over(buffer.base, buffer.bytes, buffer.file.fd, kDataOffset);
   if (error == 0) buffer.phase = WeightBuffer::Phase::kThawed;
@@ -307,19 +322,47 @@ bool Arena::thaw(WeightBuffer& buffer) {
 
 // --- settling and publishing -----------------------------------------------------------------------------------------
 
-void Arena::settle() {
-  for_each([this](WeightBuffer& buffer) { settle_one(buffer); });
+void Arena::settle(bool computed) {
+  for_each([this, computed](WeightBuffer& buffer) { settle_one(buffer, computed); });
+}
+
+void Arena::write_out() {
+  for_each([this](WeightBuffer& buffer) { write_out_one(buffer); });
   for_each([this](WeightBuffer& buffer) { publish_one(buffer); });
 }
 
-void Arena::settle_one(WeightBuffer& buffer) {
+// The engine may read the weights meanwhile: a piece is the same before and after its exchange, which is one step for
+// whoever reads. Nobody writes: they are protected, and whoever wants to write goes through thaw(), which waits for us.
+void Arena::write_out_one(WeightBuffer& buffer) {
+  if (!buffer.staged || buffer.phase != WeightBuffer::Phase::kSettled) return;
+  auto* base = static_cast<char*>(buffer.base);
+  for (std::size_t done = 0; done < buffer.bytes; done += kWriteOutStep) {
+    if (buffer.closing.load()) return;
+    const std::size_t part = std::min(kWriteOutStep, buffer.bytes - done);
+    int error = os::write_all(buffer.file.fd, base + done, part, kDataOffset + done);
+    if (error == 0) error = os::map_read_over(base + done, part, buffer.file.fd, kDataOffset + done);
+    if (error == 0) continue;
+    const os::Guard guard(mutex_);
+    buffer.reusable = false;  // the rest stays in anonymous memory, correct for this process
+    return channel().event(EventKind::kStoodAside, Reason::kIo, buffer.ordinal, buffer.bytes, done, 0, error);
+  }
+  os::prefer_huge(buffer.base, buffer.bytes);
+  const os::Guard guard(mutex_);
+  buffer.staged = false;
+}
+
+void Arena::settle_one(WeightBuffer& buffer, bool computed) {
   const Slot* slot = find(buffer.base);
   const std::size_t placed = slot == nullptr ? 0 : slot->placed.load();
   const os::Guard guard(mutex_);
   if (buffer.phase != WeightBuffer::Phase::kFilling || buffer.writers > 0) return;
   const bool attached = buffer.origin == WeightBuffer::Origin::kAttached;
+  if (!computed && (attached ? buffer.skipped != buffer.manifest.size() : buffer.written != placed)) return;
   if (buffer.manifest.empty() || (!attached && buffer.written != placed)) buffer.reusable = false;
-  if (buffer.reusable && os::protect_read(buffer.base, buffer.bytes) != 0) buffer.reusable = false;
+  for (const ManifestEntry& entry : buffer.manifest)
+    model_files().note_copy(ModelFiles::name_hash(entry.name));
+  if ((buffer.reusable || buffer.copied) && os::protect_read(buffer.base, buffer.bytes) != 0)
+    buffer.reusable = buffer.staged = false;
   buffer.phase = WeightBuffer::Phase::kSettled;
   filling_.fetch_sub(1);
   const Reason reason = buffer.reusable ? Reason::kNone : attached ? Reason::kOtherTensor : Reason::kIncomplete;
@@ -330,7 +373,9 @@ void Arena::settle_one(WeightBuffer& buffer) {
 void Arena::publish_one(WeightBuffer& buffer) {
   {
     const os::Guard guard(mutex_);
-    if (!publish_ || buffer.published || !buffer.reusable || buffer.phase != WeightBuffer::Phase::kSettled) return;
+    if (!publish_ || buffer.published || buffer.staged || !buffer.reusable ||
+        buffer.phase != WeightBuffer::Phase::kSettled)
+      return;
     buffer.published = true;  // one attempt
   }
   const std::uint64_t begin = os::now_ns();

@@ -8,9 +8,13 @@
 // Life of a weight buffer: filling (load) -> settled (the engine computed; read-only when it can be reused) ->
 // published. A write after that thaws it: private memory, correct for this process, never in the file.
 //
-// Threads: hooks call from any engine thread; settle() and the visitors run on the library's thread. Calls return
-// quickly except declare_weights() (may wait for the check of a packed file) and release() (waits for a running command
-// to let go).
+// Packing goes into anonymous memory where there is room for it (as fast as without us), and write_out() exchanges that
+// for the file afterwards, piece by piece; without room, packing goes straight into the file's mapping, whose pages the
+// kernel can reclaim at any time.
+//
+// Threads: hooks call from any engine thread; settle(), write_out() and the visitors run on the library's thread. Calls
+// return quickly except declare_weights() (may wait for the check of a packed file) and release() (waits for a running
+// command to let go).
 #pragma once
 
 #include <pthread.h>
@@ -45,6 +49,8 @@ struct WeightBuffer {
   bool trusted = true;     // attached: no difference to the manifest so far
   bool published = false;  // the file has its final name, or was attached
   bool pinned = false;
+  bool staged = false;      // packed into anonymous memory; some or all of it is not in the file yet
+  bool copied = false;      // was packed so: the mapping is private, and protected once settled
   bool dirty = false;       // the file's bytes may not be on disk yet
   unsigned writers = 0;     // engine threads inside a write
   unsigned users = 0;       // our threads that look at it without the lock
@@ -78,8 +84,9 @@ class Arena {
   [[nodiscard]] bool has_buffer(std::size_t bytes, bool weights) const;
   /// True when one of our buffers that is not declared yet holds the address. Lock-free.
   [[nodiscard]] bool undeclared(const void* address) const;
-  /// The engine says that the buffer at `base` holds weights. Again for the same buffer: nothing.
-  void declare_weights(void* base, std::size_t bytes, const char* buffer_type);
+  /// The engine says that the buffer at `base` holds weights. Again for the same buffer: nothing. `packs`: the engine
+  /// changes what is written to it, so all its writes go through calls that we see.
+  void declare_weights(void* base, std::size_t bytes, const char* buffer_type, bool packs);
 
   struct TensorWrite {
     const char* name;
@@ -99,8 +106,10 @@ class Arena {
 
   /// True when there is a buffer that is still filling. Lock-free.
   [[nodiscard]] bool filling() const { return filling_.load(std::memory_order_acquire) != 0; }
-  /// The engine has computed: ends the filling of every buffer nobody is writing to, then publishes what can be.
-  void settle();
+  /// Ends the filling of every buffer nobody is writing to; unless the engine has computed, only of complete ones.
+  void settle(bool computed);
+  /// Moves staged weights into their files and publishes what can be.
+  void write_out();
 
   /// Calls `visit` for each weight buffer, which stays alive meanwhile. The lock is not held.
   template <typename Visit>
@@ -144,12 +153,13 @@ class Arena {
   void leave(WeightBuffer& buffer);
   [[nodiscard]] int claim_weights(std::uint32_t& ordinal);
   [[nodiscard]] bool attach(WeightBuffer& buffer);
-  [[nodiscard]] bool pack_into_file(WeightBuffer& buffer);
+  [[nodiscard]] bool pack_into_file(WeightBuffer& buffer, bool packs);
   [[nodiscard]] Write begin_attached(WeightBuffer& buffer, const TensorWrite& write, std::uint64_t source);
   [[nodiscard]] Write begin_packing(WeightBuffer& buffer, const TensorWrite& write, std::uint64_t source);
   void distrust(WeightBuffer& buffer, const char* name);
   [[nodiscard]] bool thaw(WeightBuffer& buffer);
-  void settle_one(WeightBuffer& buffer);
+  void settle_one(WeightBuffer& buffer, bool computed);
+  void write_out_one(WeightBuffer& buffer);
   void publish_one(WeightBuffer& buffer);
   void free_weights(WeightBuffer& buffer, int index);
 

@@ -115,11 +115,16 @@ std::uint64_t hash64(const void* bytes, std::size_t size, std::uint64_t seed) {
   return mix(value ^ tail);
 }
 
-std::uint64_t source_fingerprint(const char* name, const void* bytes, std::size_t size) {
+SourceSample source_sample(const char* name, std::size_t size) {
+  if (size <= 4 * kSourcePage) return {0, size};
   const std::uint64_t seed = hash64(name, std::strlen(name), size);
-  if (size <= 4 * kSourcePage) return hash64(bytes, size, seed);
-  const std::size_t page = seed % (size / kSourcePage);
-  return hash64(static_cast<const unsigned char*>(bytes) + page * kSourcePage, kSourcePage, seed);
+  return {seed % (size / kSourcePage) * kSourcePage, kSourcePage};
+}
+
+std::uint64_t source_fingerprint(const char* name, const void* bytes, std::size_t size) {
+  const SourceSample sample = source_sample(name, size);
+  return hash64(static_cast<const unsigned char*>(bytes) + sample.offset, sample.bytes,
+                hash64(name, std::strlen(name), size));
 }
 
 }  // namespace hearth::tier

@@ -18,6 +18,13 @@ namespace hearth::tier {
 /// 64-bit multiply-xor hash; not for adversaries.
 [[nodiscard]] std::uint64_t hash64(const void* bytes, std::size_t size, std::uint64_t seed);
 
+/// The part of a tensor that its fingerprint is made of.
+struct SourceSample {
+  std::size_t offset;
+  std::size_t bytes;
+};
+[[nodiscard]] SourceSample source_sample(const char* name, std::size_t size);
+
 /// Fingerprint of a tensor's unpacked bytes: size and one page, or everything up to four pages.
 [[nodiscard]] std::uint64_t source_fingerprint(const char* name, const void* bytes, std::size_t size);
 

@@ -1,11 +1,18 @@
 // The functions of the engine that are answered here first. One rule for all: when the library is not live, call the
 // real one and nothing else; never hold a lock across the real call; never change a result.
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "arena.h"
+#include "engine_maps.h"
 #include "jumps.h"
 #include "library.h"
 #include "model_files.h"
 #include "os.h"
 #include "probe.h"
+#include "reads.h"
 #include "real.h"
 
 #define HEARTH_TIER_HOOK extern "C" __attribute__((visibility("default")))
@@ -28,7 +35,24 @@ void finish(std::atomic<std::uint64_t>& begin, SpanKind kind) {
 
 /// Every computation: weights are complete by now.
 void before_compute() {
-  if (arena().filling()) request_settle();
+  if (arena().filling()) request_settle(Settle::kComputed);
+}
+
+/// A model is loaded: its weights are probably complete, and the engine has other things to do before it computes.
+void after_load() {
+  if (arena().filling()) request_settle(Settle::kLoaded);
+}
+
+/// A large mapping of a file that is only read is a model; its reading ahead is left out where packed weights serve.
+void* map_for_engine(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) {
+  const auto really = [&](int with) {
+    return reinterpret_cast<void*>(::syscall(SYS_mmap, at, bytes, protection, with, fd, offset));
+  };
+  if (!live() || fd < 0 || protection != PROT_READ || bytes < EngineMaps::kSmallest) return really(flags);
+  const bool spare = (flags & MAP_POPULATE) != 0 && engine_maps().sparing();
+  void* place = really(spare ? flags & ~MAP_POPULATE : flags);
+  if (place != MAP_FAILED) engine_maps().add(place, bytes, fd, static_cast<std::uint64_t>(offset), spare);
+  return place;
 }
 
 /// Runs a graph computation of a program that has no process call around it.
@@ -69,15 +93,19 @@ void note_outside(BufferHandle* buffer, Tensor* tensor, void* at) {
   model_files().note(r.ggml_get_name(tensor), at, r.ggml_nbytes(tensor));
 }
 
+bool packs(BufferHandle* buffer) {
+  const Real& r = real();
+  return r.ggml_backend_buffer_is_host != nullptr && !r.ggml_backend_buffer_is_host(buffer);
+}
+
 /// Host memory whose bytes are not what is written to it (the engine says "not host") is a packing buffer, and only
 /// weights are packed. Programs that declare usage late, after filling, are recognised by this.
 void note_inside(BufferHandle* buffer, void* at) {
   const Real& r = real();
   arena().placed(at);
-  if (!arena().undeclared(at) || r.ggml_backend_buffer_is_host == nullptr || r.ggml_backend_buffer_is_host(buffer))
-    return;
+  if (!arena().undeclared(at) || !packs(buffer)) return;
   arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), r.ggml_backend_buffer_get_size(buffer),
-                          type_name(buffer));
+                          type_name(buffer), true);
 }
 
 Arena::Write begin_write(Tensor* tensor, const void* source, std::size_t offset, std::size_t bytes) {
@@ -107,6 +135,7 @@ void hearth_tier_note(Jump which) {
   const std::uint64_t now = os::now_ns();
   if (which == Jump::kLoadModel) load_begin.store(now);
   if (which == Jump::kInitContext) {
+    after_load();
     finish(load_begin, SpanKind::kModelLoad);
     context_begin.store(now);
   }
@@ -125,6 +154,23 @@ HEARTH_TIER_HOOK void ggml_aligned_free(void* memory, std::size_t bytes) {
   real(Symbol::ggml_aligned_free).ggml_aligned_free(memory, bytes);
 }
 
+#if defined(__LP64__)  // elsewhere the system call counts in pages
+HEARTH_TIER_HOOK void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, off_t offset) noexcept {
+  return map_for_engine(at, bytes, protection, flags, fd, offset);
+}
+
+HEARTH_TIER_HOOK void* mmap64(void* at, std::size_t bytes, int protection, int flags, int fd, off64_t offset) noexcept {
+  return map_for_engine(at, bytes, protection, flags, fd, offset);
+}
+
+// The advice numbers of POSIX are the kernel's, but for DONTNEED, which the C library ignores as well.
+HEARTH_TIER_HOOK int posix_madvise(void* at, std::size_t bytes, int advice) noexcept {
+  if (advice == POSIX_MADV_DONTNEED || (advice == POSIX_MADV_WILLNEED && live() && engine_maps().spared(at))) return 0;
+  const os::ErrnoGuard guard;
+  return ::syscall(SYS_madvise, at, bytes, advice) == 0 ? 0 : errno;
+}
+#endif
+
 // --- weights ---------------------------------------------------------------------------------------------------------
 
 HEARTH_TIER_HOOK void ggml_backend_buffer_set_usage(BufferHandle* buffer, int usage) {
@@ -134,7 +180,7 @@ HEARTH_TIER_HOOK void ggml_backend_buffer_set_usage(BufferHandle* buffer, int us
   const std::size_t bytes = r.ggml_backend_buffer_get_size(buffer);
   // Only buffers known to have an address are asked for it: the engine aborts on those without.
   if (!arena().has_buffer(bytes, false)) return;
-  arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), bytes, type_name(buffer));
+  arena().declare_weights(r.ggml_backend_buffer_get_base(buffer), bytes, type_name(buffer), packs(buffer));
 }
 
 HEARTH_TIER_HOOK int ggml_backend_tensor_alloc(BufferHandle* buffer, Tensor* tensor, void* at) {
@@ -240,7 +286,10 @@ HEARTH_TIER_HOOK std::int32_t llama_tokenize(const VocabHandle* vocabulary, cons
 
 HEARTH_TIER_HOOK const VocabHandle* llama_model_get_vocab(const ModelHandle* model) {
   const VocabHandle* vocabulary = real(Symbol::llama_model_get_vocab).llama_model_get_vocab(model);
-  if (live()) finish(load_begin, SpanKind::kModelLoad);
+  if (live()) {
+    finish(load_begin, SpanKind::kModelLoad);
+    after_load();
+  }
   return vocabulary;
 }
 

@@ -8,9 +8,11 @@
 
 #include "arena.h"
 #include "channel.h"
+#include "engine_maps.h"
 #include "jumps.h"
 #include "model_files.h"
 #include "os.h"
+#include "reads.h"
 #include "real.h"
 #include "residency.h"
 #include "settings.h"
@@ -43,15 +45,40 @@ void serve(const Command& command) {
   channel().send(reply, RecordType::kReply);
 }
 
+/// Writing weights out takes a processor for some tenths of a second, which the engine has a better use for while it
+/// comes up: it waits until loading has been over for this long, or a command needs it.
+constexpr int kRestMs = 400;
+
+void write_out() {
+  arena().write_out();
+  PageVector<MappedTensor> tensors;
+  model_files().all_tensors(tensors);
+  for (const MappedTensor& tensor : tensors) {
+    if (!tensor.by_rows) reads().learn(reinterpret_cast<const void*>(tensor.at), tensor.bytes);
+  }
+  tensors.reset();
+  reads().keep();
+}
+
 // After the daemon has gone the thread stays for publishing only.
 void* worker(void*) {
+  bool to_write = false;
   while (life() == Life::kLive) {
     pollfd sources[] = {{the_bell, POLLIN, 0}, {channel().descriptor(), POLLIN, 0}};
-    if (::poll(sources, 2, -1) < 0 && errno != EINTR) return nullptr;
+    const int ready = ::poll(sources, 2, to_write ? kRestMs : -1);
+    if (ready < 0 && errno != EINTR) return nullptr;
     std::uint64_t rings = 0;
-    if ((sources[0].revents & POLLIN) != 0 && ::read(the_bell, &rings, sizeof rings) > 0) arena().settle();
+    if ((sources[0].revents & POLLIN) != 0 && ::read(the_bell, &rings, sizeof rings) > 0) {
+      arena().settle(rings >= static_cast<std::uint64_t>(Settle::kComputed));
+      to_write = true;
+      continue;
+    }
     Command command{};
-    if (sources[1].revents != 0 && channel().receive(command)) serve(command);
+    const bool asked = sources[1].revents != 0 && channel().receive(command);
+    const bool looks = asked && command.op == Op::kStatus;  // needs nothing written
+    if (to_write && !looks) write_out();
+    to_write = to_write && looks;
+    if (asked) serve(command);
   }
   return nullptr;
 }
@@ -132,7 +159,12 @@ void go_live(const Settings& settings) {
   set_reason(hello, Power::kPacked, packed);
   for (const Power power : {Power::kHibernate, Power::kWake, Power::kPin})
     set_reason(hello, power, thread);
-  if (packed == Reason::kNone) the_store.begin_checks();
+  if (packed == Reason::kNone) {
+    const bool known = settings.model[0] != '\0' && reads().open(settings.model, the_store.folder());
+    if (known) reads().begin();  // first: the engine reads the head of its model first
+    the_store.begin_checks();
+    if (known && the_store.expects_packed()) engine_maps().spare();
+  }
   say_hello(hello);
 }
 
@@ -157,10 +189,10 @@ __attribute__((destructor)) void leave() { set_life(Life::kAside); }
 
 }  // namespace
 
-void request_settle() {
+void request_settle(Settle why) {
   const os::ErrnoGuard guard;
-  const std::uint64_t one = 1;
-  if (::write(the_bell, &one, sizeof one) < 0) return;  // the counter is full: the thread will look anyway
+  const auto rings = static_cast<std::uint64_t>(why);
+  if (::write(the_bell, &rings, sizeof rings) < 0) return;  // the counter is full: the thread will look anyway
 }
 
 }  // namespace hearth::tier

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace hearth::tier {
 
@@ -21,7 +22,12 @@ extern std::atomic<Life> the_life;
 [[nodiscard]] inline bool live() { return detail::the_life.load(std::memory_order_relaxed) == Life::kLive; }
 [[nodiscard]] inline Life life() { return detail::the_life.load(std::memory_order_acquire); }
 
+enum class Settle : std::uint64_t {
+  kLoaded = 1,              // a model was loaded: buffers that are complete settle
+  kComputed = 1ULL << 32U,  // the engine computes: every buffer settles, complete or not
+};
+
 /// Wakes the library's thread: buffers may be ready to settle. Async-signal-safe; any thread.
-void request_settle();
+void request_settle(Settle why);
 
 }  // namespace hearth::tier

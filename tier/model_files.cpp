@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "format.h"
 
 namespace hearth::tier {
@@ -60,11 +61,31 @@ ModelFiles& model_files() { return the_files; }
 
 void ModelFiles::note(const char* name, const void* at, std::size_t bytes) {
   const os::Guard guard(mutex_);
-  const MappedTensor tensor{reinterpret_cast<std::uintptr_t>(at), bytes, layer_of(name)};
+  const MappedTensor tensor{reinterpret_cast<std::uintptr_t>(at), bytes, layer_of(name), name_hash(name), false};
   for (MappedTensor& known : tensors_) {
     if (known.at == tensor.at) return void(known = tensor);
   }
   (void)tensors_.push(tensor);  // without memory for it, wake reads this one when it is used
+}
+
+std::uint64_t ModelFiles::name_hash(const char* name) { return hash64(name, ::strlen(name), 0); }
+
+void ModelFiles::note_copy(std::uint64_t name) {
+  const os::Guard guard(mutex_);
+  for (MappedTensor& tensor : tensors_) {
+    if (tensor.name != name || tensor.by_rows) continue;
+    tensor.by_rows = true;
+    const std::uintptr_t begin = os::round_up(tensor.at, os::kPage);
+    const std::uintptr_t end = (tensor.at + tensor.bytes) / os::kPage * os::kPage;
+    if (end > begin) os::read_singly(reinterpret_cast<void*>(begin), end - begin);
+  }
+}
+
+void ModelFiles::all_tensors(PageVector<MappedTensor>& out) {
+  const os::Guard guard(mutex_);
+  for (const MappedTensor& tensor : tensors_) {
+    if (!out.push(tensor)) return;
+  }
 }
 
 /// Forgets tensors that lie in no file mapping any more: the engine has unloaded their model.

@@ -16,6 +16,8 @@ struct MappedTensor {
   std::uintptr_t at;
   std::size_t bytes;
   std::int32_t layer;  // -1 none
+  std::uint64_t name;  // hash
+  bool by_rows;        // a packed copy does the work; here only single rows are looked up
 };
 
 struct FileMapping {
@@ -36,11 +38,17 @@ class ModelFiles {
   /// A weight tensor lies outside our buffers.
   void note(const char* name, const void* at, std::size_t bytes);
 
+  /// There is a packed copy of the tensor with this name (name_hash).
+  void note_copy(std::uint64_t name);
+  [[nodiscard]] static std::uint64_t name_hash(const char* name);
+
   /// Finds the files around the noted tensors and all their mappings in this process. Only the library's thread.
   void refresh();
   [[nodiscard]] const PageVector<FileMapping>& mappings() const { return mappings_; }
   [[nodiscard]] const PageVector<ModelFile>& files() const { return files_; }
 
+  /// Copies the noted tensors.
+  void all_tensors(PageVector<MappedTensor>& out);
   /// Copies the noted tensors that still lie in a found mapping. Call after refresh().
   void live_tensors(PageVector<MappedTensor>& out);
 

@@ -3,13 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <initializer_list>
 
 #ifndef MADV_COLD
 #define MADV_COLD 20
@@ -34,6 +39,60 @@ struct Cachestat {
   std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
 
+/// Reads the start of a small text file; false when it cannot be read. NUL-terminated.
+template <std::size_t N>
+bool read_small_text(const char* path, char (&text)[N]) {
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = fd < 0 ? -1 : ::read(fd, text, N - 1);
+  if (fd >= 0) ::close(fd);
+  if (length < 0) return false;
+  text[length] = '\0';
+  return true;
+}
+
+std::uint64_t available_bytes() {
+  char text[2048];
+  const char* line = read_small_text("/proc/meminfo", text) ? ::strstr(text, "MemAvailable:") : nullptr;
+  return line == nullptr ? kUnknown : ::strtoull(line + 13, nullptr, 10) * 1024;
+}
+
+/// The least limit of the control group and of those around it; kUnknown where there is none ("max" reads as none).
+std::uint64_t group_limit(const char* root, const char* group, const char* file) {
+  char path[4096];
+  char text[64];
+  std::uint64_t least = kUnknown;
+  std::size_t length = ::strcspn(group, "\n");
+  for (;;) {
+    const int written = ::snprintf(path, sizeof path, "%s%.*s/%s", root, static_cast<int>(length), group, file);
+    if (written > 0 && static_cast<std::size_t>(written) < sizeof path && read_small_text(path, text) &&
+        text[0] >= '0' && text[0] <= '9') {
+      const std::uint64_t limit = ::strtoull(text, nullptr, 10);
+      if (limit < least) least = limit;
+    }
+    if (length == 0) return least;
+    while (length > 0 && group[--length] != '/') {
+    }
+  }
+}
+
+/// Both versions may be mounted, each in one of two usual places.
+std::uint64_t memory_limit() {
+  char text[4096];
+  if (!read_small_text("/proc/self/cgroup", text)) return kUnknown;
+  std::uint64_t least = kUnknown;
+  const auto take = [&least](std::uint64_t limit) { least = limit < least ? limit : least; };
+  if (const char* one = ::strstr(text, ":memory:"); one != nullptr) {
+    take(group_limit("/sys/fs/cgroup/memory", one + 8, "memory.limit_in_bytes"));
+  }
+  const char* two = ::strncmp(text, "0::", 3) == 0 ? text : ::strstr(text, "\n0::");
+  if (two != nullptr) {
+    two = ::strchr(two, '/');
+    take(two == nullptr ? kUnknown : group_limit("/sys/fs/cgroup", two, "memory.max"));
+    take(two == nullptr ? kUnknown : group_limit("/sys/fs/cgroup/unified", two, "memory.max"));
+  }
+  return least;
+}
+
 std::uint64_t clock_ns(clockid_t clock) {
   timespec time{};
   ::clock_gettime(clock, &time);
@@ -55,10 +114,9 @@ void* map_aligned(std::size_t bytes, int protection, int flags) {
   return reinterpret_cast<void*>(aligned);
 }
 
-int map_over(void* at, std::size_t bytes, int fd, std::uint64_t offset, int flags) {
+int map_over(void* at, std::size_t bytes, int fd, std::uint64_t offset, int flags, int protection) {
   const ErrnoGuard guard;
-  void* got =
-      ::mmap(at, round_up(bytes, kPage), PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
+  void* got = ::mmap(at, round_up(bytes, kPage), protection, flags | MAP_FIXED, fd, static_cast<off_t>(offset));
   return outcome(got == MAP_FAILED);
 }
 
@@ -87,11 +145,15 @@ void* map_anonymous(std::size_t bytes) {
 }
 
 int map_shared_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
-  return map_over(at, bytes, fd, offset, MAP_SHARED);
+  return map_over(at, bytes, fd, offset, MAP_SHARED, PROT_READ | PROT_WRITE);
 }
 
 int map_private_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
-  return map_over(at, bytes, fd, offset, MAP_PRIVATE | MAP_NORESERVE);
+  return map_over(at, bytes, fd, offset, MAP_PRIVATE | MAP_NORESERVE, PROT_READ | PROT_WRITE);
+}
+
+int map_read_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
+  return map_over(at, bytes, fd, offset, MAP_PRIVATE | MAP_NORESERVE, PROT_READ);
 }
 
 void* map_private(std::size_t bytes, int fd, std::uint64_t offset) {
@@ -188,6 +250,10 @@ std::uint64_t resident_bytes(const void* at, std::size_t bytes) {
 
 void prefer_huge(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_HUGEPAGE); }
 
+void read_ahead(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_WILLNEED); }
+
+void read_singly(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_RANDOM); }
+
 int make_cold(void* at, std::size_t bytes) { return advise(at, bytes, MADV_COLD); }
 
 int page_out(void* at, std::size_t bytes) { return advise(at, bytes, MADV_PAGEOUT); }
@@ -204,6 +270,28 @@ int lock(void* at, std::size_t bytes, bool on_fault) {
 int unlock(void* at, std::size_t bytes) {
   const ErrnoGuard guard;
   return outcome(::munlock(at, round_up(bytes, kPage)) != 0);
+}
+
+// A partition has no queue of its own: its disk's is one folder up.
+unsigned good_readers(int fd) {
+  constexpr unsigned kFew = 1;
+  constexpr unsigned kMany = 4;  // more brought nothing on the devices measured, fewer left them idle
+  const ErrnoGuard guard;
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return kMany;
+  for (const char* queue : {"queue", "../queue"}) {
+    char path[96];
+    char text[8];
+    ::snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s/rotational", major(status.st_dev), minor(status.st_dev),
+               queue);
+    if (read_small_text(path, text)) return text[0] == '1' ? kFew : kMany;
+  }
+  return kMany;
+}
+
+bool has_room(std::uint64_t bytes) {
+  const ErrnoGuard guard;
+  return available_bytes() / 3 * 2 >= bytes && memory_limit() / 2 >= bytes;
 }
 
 std::uint64_t memlock_limit() {

@@ -59,6 +59,8 @@ class Guard {
 [[nodiscard]] int map_shared_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
 /// The same, private and writable.
 [[nodiscard]] int map_private_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
+/// The same, private and only to be read.
+[[nodiscard]] int map_read_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
 /// Private writable mapping at a multiple of kHugePage, charged to nobody until written; nullptr on failure.
 [[nodiscard]] void* map_private(std::size_t bytes, int fd, std::uint64_t offset);
 /// Moves a mapping with its page tables onto `to`, replacing what is there.
@@ -80,6 +82,18 @@ void unmap(void* at, std::size_t bytes);
 
 /// Asks for large pages: faults read and map 2 MiB at once where file system and alignment allow. Advice only.
 void prefer_huge(void* at, std::size_t bytes);
+
+/// Asks for the range to be read ahead; returns before it is there. Advice only.
+void read_ahead(void* at, std::size_t bytes);
+/// Page faults in the range read one page each instead of a window around it. Advice only.
+void read_singly(void* at, std::size_t bytes);
+
+/// Readers that keep the file's device busy: one head cannot be in two places; others want several requests at once.
+[[nodiscard]] unsigned good_readers(int fd);
+
+/// True when so many bytes more of anonymous memory fit well: the machine has half as much again available, and every
+/// memory control group around this process allows twice as much.
+[[nodiscard]] bool has_room(std::uint64_t bytes);
 
 /// Reclaims the range now (MADV_PAGEOUT). Pages other processes map, and private copies without swap, stay.
 [[nodiscard]] int page_out(void* at, std::size_t bytes);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "arena.h"
 #include "channel.h"
 #include "model_files.h"
@@ -20,7 +22,7 @@ constexpr std::size_t kPopulateStep = 4u << 20;
 constexpr std::int64_t kLast = INT32_MAX;  // order of tensors without a layer: they follow the layers
 
 constinit StopCheck the_stop_check = nullptr;
-constinit unsigned the_readers = 1;
+constinit unsigned the_readers = 0;  // 0 = as the device likes
 
 bool stop_now() { return arena().wanted_back() || (the_stop_check != nullptr && the_stop_check()); }
 
@@ -43,7 +45,7 @@ void add(std::uint64_t& sum, std::uint64_t part) {
 // mincore sees both the page cache and private copies of one mapping, cachestat only the cache but much faster. The
 // arena's pages can be private copies in rare cases, so an untouched buffer asks cachestat and any other mincore.
 std::uint64_t in_memory(const WeightBuffer& buffer) {
-  const bool plain = buffer.reusable && buffer.phase != WeightBuffer::Phase::kThawed;
+  const bool plain = buffer.reusable && !buffer.staged && buffer.phase != WeightBuffer::Phase::kThawed;
   const std::uint64_t cached =
       plain ? os::cached_bytes(buffer.file.fd, kDataOffset, os::round_up(buffer.bytes, os::kPage)) : os::kUnknown;
   return cached != os::kUnknown ? cached : os::resident_bytes(buffer.base, buffer.bytes);
@@ -163,10 +165,19 @@ void add_model(PageVector<Extent>& extents) {
   PageVector<MappedTensor> tensors;
   model_files().live_tensors(tensors);
   for (const MappedTensor& tensor : tensors) {
+    if (tensor.by_rows) continue;
     read_small(tensor);
     if (!add_extent(extents, tensor.at, tensor.bytes, tensor.layer < 0 ? kLast : tensor.layer)) break;
   }
   tensors.reset();
+}
+
+unsigned readers_of_the_weights() {
+  unsigned readers = 0;
+  arena().for_each([&](const WeightBuffer& buffer) { readers = std::max(readers, os::good_readers(buffer.file.fd)); });
+  for (const ModelFile& file : model_files().files())
+    readers = std::max(readers, os::good_readers(file.fd));
+  return readers;
 }
 
 void wake(const Command& command, Reply& reply) {
@@ -175,7 +186,8 @@ void wake(const Command& command, Reply& reply) {
   arena().for_each([&](const WeightBuffer& buffer) { add_buffer(extents, buffer); });
   if ((command.flags & kArenaOnly) == 0) add_model(extents);
   sort_extents(extents);
-  const unsigned readers = command.readers == 0 ? the_readers : command.readers;
+  const unsigned chosen = command.readers == 0 ? the_readers : command.readers;
+  const unsigned readers = chosen == 0 ? readers_of_the_weights() : chosen;
   const std::size_t chunk =
       command.chunk_bytes < os::kPage ? kPopulateStep : os::round_up(command.chunk_bytes, os::kPage);
   const int error = populate_extents(extents, readers, chunk, stop_now);

@@ -72,6 +72,7 @@ Settings parse_settings(const char* const* environment) {
   if (readers > 0) settings.readers = static_cast<unsigned>(readers);
   settings.quota = number(value_of(environment, "QUOTA"), UINT64_MAX, UINT64_MAX);
   copy_whole(settings.directory, value_of(environment, "DIR"));
+  copy_whole(settings.model, value_of(environment, "MODEL"));
   const char* key = value_of(environment, "KEY");
   if (key != nullptr && valid_key(key)) copy_whole(settings.key, key);
   return settings;

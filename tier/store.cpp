@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "channel.h"
 #include "checksum.h"
 
@@ -103,7 +105,8 @@ Reason Store::open(const Settings& settings) {
   if (reason != Reason::kNone) return reason;
   copy_text(key_, sizeof key_, settings.key);
   mode_ = settings.check;
-  readers_ = settings.readers;
+  // Checking is work for the processor as well, which the engine needs at its start: two are enough.
+  readers_ = settings.readers != 0 ? settings.readers : std::min(2U, os::good_readers(folder_));
   quota_ = settings.quota;
   remove_leftovers();
   const Reason probed = probe();
@@ -209,6 +212,11 @@ void Store::begin_checks() {
   if (!usable_) return;
   for (std::uint32_t ordinal = 0; ordinal < kChecked; ++ordinal)
     start_check(checks_[ordinal], ordinal, readers_);
+}
+
+bool Store::expects_packed() {
+  const os::Guard guard(mutex_);
+  return checks_[0].state != Check::State::kUnused && checks_[0].reason == Reason::kNone;
 }
 
 void Store::start_check(Check& check, std::uint32_t ordinal, unsigned threads) {

@@ -50,6 +50,11 @@ class Store {
   [[nodiscard]] Reason open(const Settings& settings);
   [[nodiscard]] bool usable() const { return usable_; }
 
+  /// Descriptor of the key's folder; -1 before open().
+  [[nodiscard]] int folder() const { return folder_; }
+  /// True when a published file is there whose tables are sound; its data may still turn out not to be.
+  [[nodiscard]] bool expects_packed();
+
   /// Opens what is published and starts to check it on reader threads, beside the engine's own start.
   void begin_checks();
 

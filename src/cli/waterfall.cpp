@@ -218,6 +218,9 @@ std::string waterfall(const domain::RequestRecord& record, const WaterfallStyle&
   for (const auto& note : notes(sheet))
     lines.push_back(wrapped(note, sheet.style.columns));
   lines.push_back(wrapped(explain_sentence(record), sheet.style.columns));
+  if (record.start_flags)
+    lines.push_back(
+        wrapped("its engine was started with " + base::printable(*record.start_flags, 300) + ".", sheet.style.columns));
   const std::string text = base::join(lines, "\n") + "\n";
   return style.ascii ? only_ascii(text) : text;
 }

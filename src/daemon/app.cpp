@@ -8,6 +8,7 @@
 #include "engine/llama_starter.h"
 #include "engine/packed_key.h"
 #include "engine/reaper.h"
+#include "engine/start_flags.h"
 
 namespace hearth::daemon {
 namespace {
@@ -35,11 +36,17 @@ std::string find_tier_library() {
 
 engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model,
                                const config::ModelConfig& config) {
+  auto tuned = engine::choose_start_flags({.engine_build = engine.build,
+                                           .backends = engine.backends,
+                                           .context_set = config.context.has_value(),
+                                           .flags = config.flags});
   return {.command = engine.command,
           .model_file = model.path,
           .alias = model.manifest.id.text(),
           .context = config.context,
           .slots = config.slots,
+          .tuned = std::move(tuned.flags),
+          .tuned_why = std::move(tuned.why),
           .flags = config.flags};
 }
 

@@ -29,6 +29,14 @@ struct StartObservation {
   std::optional<base::Duration> blocked_on_storage;
   std::optional<base::Bytes> bytes_read;  // from storage, /proc/PID/io read_bytes
   std::optional<std::uint64_t> major_faults;
+  std::optional<std::string> flags;  // what Hearth added to the engine's flags, each with its reason
+};
+
+// What the probe in the engine timed for this request; empty where it saw nothing of the kind. In ms.
+struct ProbeTimes {
+  std::optional<double> tokenize_ms;
+  std::optional<double> prefill_ms;
+  std::optional<double> restore_ms;  // a prompt prefix's state copied in
 };
 
 // llama-server's own `timings` object; times in ms as it prints them.
@@ -74,6 +82,7 @@ struct RequestObservation {
   std::optional<StartObservation> start;    // the engine start it waited for
   bool engine_was_busy = false;             // other requests held every slot when it was sent
   std::optional<EngineTimings> timings;
+  std::optional<ProbeTimes> probe;  // only when no other request ran on this engine meanwhile
   std::optional<ProcessDelta> process;
   LayerReadings before;
   HostReading host;
@@ -141,7 +150,8 @@ struct RequestRecord {
   std::optional<double> decode_tokens_per_s;
   std::vector<StageSpan> stages;  // every stage, in order
   LayerReadings before;
-  std::optional<Cause> cause;  // empty when no layer missed
+  std::optional<Cause> cause;              // empty when no layer missed
+  std::optional<std::string> start_flags;  // of the engine start it waited for: StartObservation::flags
   HostReading host;
 };
 

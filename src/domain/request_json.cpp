@@ -304,6 +304,7 @@ Json to_json(const RequestRecord& record) {
           {"stages", written(record.stages)},
           {"before", written(record.before)},
           {"cause", written(record.cause)},
+          {"start_flags", or_null(record.start_flags)},
           {"host", written(record.host)}};
 }
 
@@ -326,6 +327,7 @@ base::Result<RequestRecord> request_from_json(const Json& json) {
   record.stages = read_stages(from);
   record.before = read_layers(from);
   record.cause = read_cause(from);
+  record.start_flags = from.maybe_text("start_flags");
   record.host = read_host(from);
   if (failure) return std::unexpected(*failure);
   return record;

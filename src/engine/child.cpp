@@ -85,6 +85,12 @@ base::Status Child::signal_group(int signal_number) {
   return sent;
 }
 
+bool Child::crashed() const {
+  if (!status_ || !status_->signalled || killed_by_us_) return false;
+  const int signal = status_->value;
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT || signal == SIGILL || signal == SIGFPE;
+}
+
 std::string Child::how_it_ended() const {
   if (!status_) return "ended in a way that the system does not tell";
   auto words = sys::describe(*status_);

@@ -38,6 +38,8 @@ class Child {
 
   [[nodiscard]] const sys::ProcessIdentity& identity() const { return identity_; }
   [[nodiscard]] const LogTail& log() const { return log_; }
+  // By a fault of its own: a bad access, an abort, a bad instruction. REQUIRES: ended.
+  [[nodiscard]] bool crashed() const;
   // "exited with status 1: failed to load model …", "was killed by signal 9 (Killed), perhaps because memory ran out".
   // REQUIRES: ended.
   [[nodiscard]] std::string how_it_ended() const;

@@ -30,6 +30,9 @@ class EngineProcess {
   [[nodiscard]] virtual std::vector<std::string> last_lines() const = 0;
   // One clause without a subject: "exited with status 1: failed to load model". REQUIRES: run() has returned.
   [[nodiscard]] virtual std::string how_it_ended() const = 0;
+  // True when it ended by a fault of its own (a bad access, an abort), not by being killed. REQUIRES: run() has
+  // returned.
+  [[nodiscard]] virtual bool crashed() const { return false; }
   // The stop ladder; true when it has ended, false when even killing did not end it in time.
   [[nodiscard]] virtual rt::Task<bool> stop() = 0;
 
@@ -41,6 +44,8 @@ class EngineProcess {
   // What the library was asked for and cannot do, and why; judged once the engine answers. Empty: nothing, or not asked
   // for.
   [[nodiscard]] virtual std::optional<std::string> tier_lack() const { return std::nullopt; }
+  // What was added to its flags to make its start shorter, and why. Empty: nothing.
+  [[nodiscard]] virtual std::optional<std::string> start_flags() const { return std::nullopt; }
 };
 
 class Starter {
@@ -48,6 +53,8 @@ class Starter {
   virtual ~Starter() = default;
   // Makes a process. Blocks for the milliseconds that fork and exec take. Main thread only (sys::Processes::spawn).
   [[nodiscard]] virtual base::Result<std::unique_ptr<EngineProcess>> start() = 0;
+  // From now on with or without the preloaded library, if it was wanted at all. False when that changes nothing.
+  [[nodiscard]] virtual bool use_library(bool) { return false; }
 };
 
 }  // namespace hearth::engine

@@ -126,13 +126,14 @@ const char* check_word(TierCheck check) {
 }
 
 // What the library reads, in the words of tier/settings.h.
-Variables tier_variables(const TierLaunch& tier) {
+Variables tier_variables(const TierLaunch& tier, const std::string& model_file) {
   Variables variables = {{"HEARTH_TIER_FD", std::to_string(kTierFd)},
                          {"HEARTH_TIER_PROTOCOL", std::to_string(tier::kProtocolVersion)},
                          {"HEARTH_TIER_CHECK", check_word(tier.check)}};
   if (!tier.folder.empty()) {
     variables.emplace_back("HEARTH_TIER_DIR", tier.folder);
     variables.emplace_back("HEARTH_TIER_KEY", tier.key);
+    variables.emplace_back("HEARTH_TIER_MODEL", model_file);
   }
   if (tier.quota == 0)
     variables.emplace_back("HEARTH_TIER_PACK", "off");
@@ -146,19 +147,19 @@ void put(Variables& variables, const std::string& name, std::string value) {
   variables.emplace_back(name, std::move(value));
 }
 
-void add_tier(Variables& variables, const TierLaunch& tier) {
+void add_tier(Variables& variables, const TierLaunch& tier, const std::string& model_file) {
   std::string preload = tier.library;
   for (const auto& [name, value] : variables) {
     if (name == "LD_PRELOAD" && !value.empty()) preload += ":" + value;
   }
   put(variables, "LD_PRELOAD", std::move(preload));
-  for (auto& [name, value] : tier_variables(tier))
+  for (auto& [name, value] : tier_variables(tier, model_file))
     put(variables, name, std::move(value));
 }
 
 std::vector<std::string> make_environment(const LaunchSpec& spec, const std::vector<std::string>& parent) {
   Variables own = spec.environment;
-  if (spec.tier) add_tier(own, *spec.tier);
+  if (spec.tier) add_tier(own, *spec.tier, spec.model_file);
   const auto configured = [&](std::string_view name) {
     return std::ranges::any_of(own, [&](const auto& entry) { return entry.first == name; });
   };
@@ -184,6 +185,7 @@ std::vector<std::string> make_argv(const LaunchSpec& spec, const std::string& so
   if (spec.context) add({"-c", std::to_string(*spec.context)});
   if (spec.slots) add({"-np", std::to_string(*spec.slots)});
   if (spec.slot_save_folder) add({"--slot-save-path", *spec.slot_save_folder});
+  argv.insert(argv.end(), spec.tuned.begin(), spec.tuned.end());
   argv.insert(argv.end(), spec.flags.begin(), spec.flags.end());
   return argv;
 }

@@ -46,10 +46,11 @@ TEST(Launch, TheLibraryIsPreloadedAndToldOfItsEnd) {
   spec.tier = TierLaunch{
       .library = "/opt/tier.so", .folder = "/data/packed", .key = "k-1", .check = TierCheck::sample, .quota = 7};
   const auto launch = plan_launch(spec, "/run/h/a.sock", {"PATH=/bin"}).value();
-  EXPECT_THAT(launch.environment,
-              ElementsAre("PATH=/bin", "HEARTH_TIER_READERS=4", "LD_PRELOAD=/opt/tier.so:/opt/malloc.so",
-                          "HEARTH_TIER_FD=3", "HEARTH_TIER_PROTOCOL=1", "HEARTH_TIER_CHECK=sample",
-                          "HEARTH_TIER_DIR=/data/packed", "HEARTH_TIER_KEY=k-1", "HEARTH_TIER_QUOTA=7"));
+  EXPECT_THAT(
+      launch.environment,
+      ElementsAre("PATH=/bin", "HEARTH_TIER_READERS=4", "LD_PRELOAD=/opt/tier.so:/opt/malloc.so", "HEARTH_TIER_FD=3",
+                  "HEARTH_TIER_PROTOCOL=1", "HEARTH_TIER_CHECK=sample", "HEARTH_TIER_DIR=/data/packed",
+                  "HEARTH_TIER_KEY=k-1", "HEARTH_TIER_MODEL=/data/m.gguf", "HEARTH_TIER_QUOTA=7"));
 }
 
 TEST(Launch, WithoutAFolderOrRoomNothingIsPacked) {

@@ -32,10 +32,12 @@ struct Tier {
 
 class LlamaProcess final : public EngineProcess {
  public:
-  LlamaProcess(const LlamaStarter::Parts& parts, sys::SpawnedProcess process, std::string base_path, Tier tier)
+  LlamaProcess(const LlamaStarter::Parts& parts, sys::SpawnedProcess process, std::string base_path, Tier tier,
+               std::string flags)
       : stats_(parts.stats),
         files_(parts.files),
         stop_(parts.stop),
+        flags_(std::move(flags)),
         socket_path_(base_path + ".sock"),
         record_path_(base_path + ".json"),
         tier_(std::move(tier)),
@@ -58,6 +60,10 @@ class LlamaProcess final : public EngineProcess {
   [[nodiscard]] std::uint64_t output_bytes() const override { return child_.log().bytes(); }
   [[nodiscard]] std::vector<std::string> last_lines() const override { return child_.log().lines(); }
   [[nodiscard]] std::string how_it_ended() const override { return child_.how_it_ended(); }
+  [[nodiscard]] bool crashed() const override { return child_.crashed(); }
+  [[nodiscard]] std::optional<std::string> start_flags() const override {
+    return flags_.empty() ? std::nullopt : std::optional(flags_);
+  }
   [[nodiscard]] int pid() const override { return child_.identity().pid; }
   [[nodiscard]] const std::string& socket_path() const override { return socket_path_; }
   [[nodiscard]] std::shared_ptr<TierLink> tier() const override { return tier_.link; }
@@ -85,6 +91,7 @@ class LlamaProcess final : public EngineProcess {
   const sys::ProcStats& stats_;
   sys::Files& files_;
   StopLimits stop_;
+  std::string flags_;
   std::string socket_path_;
   std::string record_path_;
   Tier tier_;
@@ -102,9 +109,13 @@ base::Status check_library(const sys::Files& files, const std::string& path) {
   return {};
 }
 
-Tier make_tier(const LaunchSpec& spec, const LlamaStarter::Parts& parts) {
+Tier make_tier(const LaunchSpec& spec, const LlamaStarter::Parts& parts, bool given_up) {
   Tier tier;
   if (!spec.tier) return tier;
+  if (given_up) {
+    tier.lack = "the engine runs as stock: it crashed while starting with the library, and did not without it";
+    return tier;
+  }
   const auto usable = check_library(parts.files, spec.tier->library);
   auto pair = usable ? TierLink::make() : base::Result<TierPair>(std::unexpected(usable.error()));
   if (!pair) {
@@ -128,7 +139,7 @@ void discard(sys::Processes& processes, const sys::SpawnedProcess& process) {
 base::Result<std::unique_ptr<EngineProcess>> LlamaStarter::start() {
   const auto base_path = fmt::format("{}/{:016x}-{}", parts_.folder, hash_of(spec_.alias), ++starts_);
   const auto socket_path = base_path + ".sock";
-  auto tier = make_tier(spec_, parts_);
+  auto tier = make_tier(spec_, parts_, given_up_);
   auto spec = spec_;
   if (!tier.link) spec.tier.reset();
   auto launch = plan_launch(spec, socket_path, parts_.environment);
@@ -147,7 +158,13 @@ base::Result<std::unique_ptr<EngineProcess>> LlamaStarter::start() {
     discard(parts_.processes, *spawned);
     return base::pass(written, "recording the engine");
   }
-  return std::make_unique<LlamaProcess>(parts_, std::move(*spawned), base_path, std::move(tier));
+  return std::make_unique<LlamaProcess>(parts_, std::move(*spawned), base_path, std::move(tier), spec_.tuned_why);
+}
+
+bool LlamaStarter::use_library(bool use) {
+  const bool changes = spec_.tier.has_value() && given_up_ == use;
+  given_up_ = !use;
+  return changes;
 }
 
 std::vector<std::string> own_environment() {

@@ -31,11 +31,13 @@ class LlamaStarter final : public Starter {
   // file, a path that LD_PRELOAD cannot take, no descriptors), the engine starts as stock and its tier_lack() says why.
   // Errors: those of plan_launch and of spawn; no_space and such when the record cannot be written (nothing runs then).
   [[nodiscard]] base::Result<std::unique_ptr<EngineProcess>> start() override;
+  [[nodiscard]] bool use_library(bool use) override;
 
  private:
   LaunchSpec spec_;
   Parts parts_;
   unsigned starts_ = 0;
+  bool given_up_ = false;  // the library
 };
 
 // This process's environment as "NAME=value".

@@ -80,6 +80,7 @@ rt::Task<void> Supervisor::live(std::shared_ptr<Attempt> attempt, std::optional<
   const bool allowed = co_await wait_until_allowed(not_before);
   if (allowed) outcome = make_process();
   if (allowed && outcome) outcome = co_await wait_until_ready();
+  if (process_ && !outcome && may_be_the_library()) outcome = co_await retry_as_stock(outcome.error());
   if (allowed && outcome && !stop_asked_)
     co_await serve(*attempt);
   else if (outcome && stop_asked_)
@@ -96,6 +97,22 @@ rt::Task<void> Supervisor::live(std::shared_ptr<Attempt> attempt, std::optional<
   }
   alive_ = false;
   changed_.notify_all();
+}
+
+bool Supervisor::may_be_the_library() {
+  return gone_ && !stop_asked_ && process_->crashed() && parts_.starter->use_library(false);
+}
+
+// Once. Where the engine crashes without the library too, the library is not to blame and the first error counts.
+rt::Task<base::Status> Supervisor::retry_as_stock(base::Error first) {
+  tell("tier_given_up", "the engine " + first.message + "; it is started once more without the library");
+  last_lines_ = process_->last_lines();
+  process_.reset();
+  auto outcome = make_process();
+  if (outcome) outcome = co_await wait_until_ready();
+  if (outcome || stop_asked_) co_return base::Status{};
+  (void)parts_.starter->use_library(true);
+  co_return std::unexpected(std::move(first));
 }
 
 rt::Task<bool> Supervisor::wait_until_allowed(std::optional<base::Mono> not_before) {
@@ -118,6 +135,7 @@ base::Status Supervisor::make_process() {
   auto process = parts_.starter->start();
   if (!process) return base::fail(ErrorCode::engine_failed, "could not be started: " + process.error().message);
   process_ = std::move(*process);
+  observation_->flags = process_->start_flags();
   gone_ = false;
   follow_tier();
   group_.spawn(run_process());

@@ -63,8 +63,9 @@ class Supervisor {
     const base::Clock& clock;
     Pace& pace;
     // process_delayed, process_started, process_ready, process_failed, process_stopped; what the preloaded library
-    // tells (to_domain in tier_types.h); tier_missing, at ready, when it lacks a power. id is left 0. May be empty.
-    // Must not throw, nor call back into the supervisor.
+    // tells (to_domain in tier_types.h); tier_missing, at ready, when it lacks a power;
+    // tier_given_up, when the engine crashed with it while starting and is started once more as stock. id is left 0.
+    // May be empty. Must not throw, nor call back into the supervisor.
     std::function<void(const domain::Event&)> on_event;
     rt::TaskGroup::CrashHandler on_crash;  // of programming errors
   };
@@ -130,6 +131,8 @@ class Supervisor {
   void tell(const char* what, std::optional<std::string> why);
   void tell(domain::Event event);
   void follow_tier();
+  [[nodiscard]] bool may_be_the_library();
+  [[nodiscard]] rt::Task<base::Status> retry_as_stock(base::Error first);
 
   domain::ModelId model_;
   Parts parts_;

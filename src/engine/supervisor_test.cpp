@@ -36,6 +36,7 @@ struct Script {
   std::optional<base::Duration> crashes;
   bool works = true;  // processor time goes by
   bool starts = true;
+  bool only_with_library = false;  // it crashes
 };
 
 class ScriptedProcess final : public EngineProcess {
@@ -79,6 +80,7 @@ class ScriptedProcess final : public EngineProcess {
   [[nodiscard]] std::uint64_t output_bytes() const override { return 0; }
   [[nodiscard]] std::vector<std::string> last_lines() const override { return {"its last line"}; }
   [[nodiscard]] std::string how_it_ended() const override { return "exited with status 1: its last line"; }
+  [[nodiscard]] bool crashed() const override { return ended_ && !stopped; }
   [[nodiscard]] int pid() const override { return pid_; }
   [[nodiscard]] const std::string& socket_path() const override { return socket_; }
 
@@ -101,11 +103,20 @@ class ScriptedStarter final : public Starter {
   base::Result<std::unique_ptr<EngineProcess>> start() override {
     starts.push_back(clock_.now());
     if (!script.starts) return base::fail(ErrorCode::not_found, "starting /x: No such file or directory");
-    auto process = std::make_unique<ScriptedProcess>(executor_, clock_, script, static_cast<int>(starts.size()));
+    auto scripted = script;
+    if (script.only_with_library && library) scripted.crashes = 0ms;
+    auto process = std::make_unique<ScriptedProcess>(executor_, clock_, scripted, static_cast<int>(starts.size()));
     current = process.get();
     return process;
   }
+  bool use_library(bool use) override {
+    if (!has_library || library == use) return false;
+    library = use;
+    return true;
+  }
   Script script;
+  bool has_library = false;
+  bool library = true;
   std::vector<base::Mono> starts;
   ScriptedProcess* current = nullptr;
 
@@ -174,6 +185,22 @@ TEST_F(SupervisorTest, StartsOnceAndThenAnswersAtOnce) {
   EXPECT_FALSE(ask().value().start);
   EXPECT_EQ(starter->starts.size(), 1U);
   EXPECT_THAT(events, ElementsAre("process_started", "process_ready"));
+}
+
+TEST_F(SupervisorTest, ACrashWithTheLibraryIsTriedOnceWithoutIt) {
+  starter->has_library = true;
+  starter->script.only_with_library = true;
+  EXPECT_EQ(ask().value().generation, 2U);
+  EXPECT_FALSE(starter->library);
+  EXPECT_THAT(events, ElementsAre("process_started", "tier_given_up", "process_started", "process_ready"));
+}
+
+TEST_F(SupervisorTest, ACrashWithoutTheLibraryTooIsNotTheLibrarysFault) {
+  starter->has_library = true;
+  starter->script.crashes = 0ms;
+  EXPECT_EQ(ask().error().code, ErrorCode::engine_failed);
+  EXPECT_TRUE(starter->library);
+  EXPECT_THAT(events, ElementsAre("process_started", "tier_given_up", "process_started", "process_failed"));
 }
 
 TEST_F(SupervisorTest, ASecondCallerAttachesToTheSameStart) {

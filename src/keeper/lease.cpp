@@ -1,5 +1,10 @@
 #include "keeper/lease.h"
 
+#include <algorithm>
+
+#include "engine/tier_link.h"
+#include "engine/tier_spans.h"
+
 namespace hearth::keeper {
 
 Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
@@ -11,8 +16,10 @@ Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
       surroundings_(surroundings),
       claim_(std::move(claim)),
       on_end_(std::move(on_end)),
-      engine_was_busy_(resident_->every_slot_taken()) {
+      engine_was_busy_(resident_->every_slot_taken()),
+      alone_as_(0) {
   resident_->request_began(surroundings_.clock.wall());
+  alone_as_ = resident_->in_flight() == 1 ? resident_->requests() : 0;
 }
 
 Lease::~Lease() {
@@ -29,8 +36,22 @@ void Lease::note_sent() {
   if (!begun_) begun_ = Begin{surroundings_.stats.read(ready_.pid), surroundings_.host.sample()};
 }
 
+// A span knows its time and not its request, so what others did meanwhile would count as this one's.
+std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObservation& observation) const {
+  const std::shared_ptr<engine::TierLink> link = resident_->supervisor().tier();
+  const bool alone = alone_as_ != 0 && resident_->requests() == alone_as_;
+  if (!link || !alone || !observation.sent || !link->has(engine::TierPower::kProbe)) return std::nullopt;
+  link->catch_up();
+  const base::Mono end = std::max(observation.finished, *observation.sent);
+  const auto share =
+      engine::tier_share(link->spans_within(*observation.sent, end), *observation.sent, observation.first_token, end);
+  return domain::ProbeTimes{
+      .tokenize_ms = share.tokenize_ms, .prefill_ms = share.prefill_ms, .restore_ms = share.state_restore_ms};
+}
+
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
+  observation.probe = probe_times(observation);
   observation.before = *before_;
   if (!begun_) return;
   const sys::ProcReading& then = begun_->process;

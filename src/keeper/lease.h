@@ -43,6 +43,8 @@ class Lease {
   [[nodiscard]] rt::Task<base::Error> why_gone();
 
  private:
+  [[nodiscard]] std::optional<domain::ProbeTimes> probe_times(const domain::RequestObservation& observation) const;
+
   std::shared_ptr<Resident> resident_;
   engine::Ready ready_;
   std::shared_ptr<const domain::LayerReadings> before_;
@@ -50,6 +52,7 @@ class Lease {
   std::shared_ptr<Claim> claim_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
+  std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
     sys::ProcReading process;
     HostSampler::Sample host;

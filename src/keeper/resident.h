@@ -30,6 +30,7 @@ class Resident {
   void claimed() { ++claims_; }
   void unclaimed() { --claims_; }
   [[nodiscard]] bool awaited() const { return claims_ > 0 || in_flight_ > 0; }
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
   // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
   void set_hibernated(bool hibernated) { hibernated_in_ = hibernated ? supervisor_->generation() : 0; }

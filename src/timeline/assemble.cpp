@@ -104,13 +104,39 @@ void add_wait(StageSheet& sheet, const domain::RequestObservation& observation, 
   sheet.add(Stage::queue, seen.ready, to, Source::hearth);
 }
 
+struct Prefill {
+  Duration duration;
+  Source source;
+};
+
+// The probe saw the computing itself; without it the engine's own figure counts.
+Prefill prefill_of(const domain::RequestObservation& observation, Duration most) {
+  if (observation.probe && observation.probe->prefill_ms)
+    return {limited_ms(*observation.probe->prefill_ms, most), Source::tier};
+  return {limited_ms(observation.timings->prompt_ms, most), Source::engine};
+}
+
+// The time in front of the prefill. Its pieces have a length and an order, not an instant of their own.
+void add_before_prefill(StageSheet& sheet, const domain::RequestObservation& observation, Stage rest, Duration from,
+                        Duration to) {
+  if (observation.probe) {
+    const Duration tokenize = limited_ms(observation.probe->tokenize_ms.value_or(0), to - from);
+    sheet.add(Stage::tokenize, from, from + tokenize, Source::tier);
+    from += tokenize;
+    const Duration restore = limited_ms(observation.probe->restore_ms.value_or(0), to - from);
+    sheet.add(Stage::prefix_restore, from, from + restore, Source::tier);
+    from += restore;
+  }
+  sheet.add(rest, from, to, Source::hearth);
+}
+
 // What the engine did between `from` (its prefill began) and `to`.
 void add_prefill_then(StageSheet& sheet, Duration from, Duration to, bool token_came,
-                      const domain::EngineTimings& timings) {
-  const Duration decode = token_came ? Duration::zero() : limited_ms(timings.generated_ms, to - from);
-  const Duration prefill = limited_ms(timings.prompt_ms, to - from - decode);
-  sheet.add(Stage::prefill, from, from + prefill, Source::engine);
-  sheet.add(token_came ? Stage::first_decode : Stage::other, from + prefill, to - decode, Source::hearth);
+                      const domain::RequestObservation& observation) {
+  const Duration decode = token_came ? Duration::zero() : limited_ms(observation.timings->generated_ms, to - from);
+  const Prefill prefill = prefill_of(observation, to - from - decode);
+  sheet.add(Stage::prefill, from, from + prefill.duration, prefill.source);
+  sheet.add(token_came ? Stage::first_decode : Stage::other, from + prefill.duration, to - decode, Source::hearth);
   sheet.add(Stage::decode, to - decode, to, Source::engine);
 }
 
@@ -121,9 +147,10 @@ void add_split_from_end(StageSheet& sheet, const domain::RequestObservation& obs
   const Duration seen_generating = at.first_token ? at.finished - *at.first_token : Duration::zero();
   const Duration generated = limited_ms(timings.generated_ms, seen_generating + (to - from));
   const Duration tail = std::max(Duration::zero(), generated - seen_generating);
-  const Duration prefill = limited_ms(timings.prompt_ms, to - from - tail);
-  sheet.add(observation.engine_was_busy ? Stage::queue : Stage::other, from, to - tail - prefill, Source::hearth);
-  sheet.add(Stage::prefill, to - tail - prefill, to - tail, Source::engine);
+  const Prefill prefill = prefill_of(observation, to - from - tail);
+  const Duration began = to - tail - prefill.duration;
+  add_before_prefill(sheet, observation, observation.engine_was_busy ? Stage::queue : Stage::other, from, began);
+  sheet.add(Stage::prefill, began, to - tail, prefill.source);
   sheet.add(at.first_token ? Stage::first_decode : Stage::decode, to - tail, to, Source::engine);
 }
 
@@ -131,7 +158,6 @@ bool at_least(Duration span, double ms) { return !(ms > base::to_ms(span)); }
 
 void add_engine_work(StageSheet& sheet, const domain::RequestObservation& observation, const Instants& at,
                      Duration to) {
-  // A probe that tells template, tokenize and prefix_restore apart belongs in front of prefill_began.
   if (at.sent) {
     // An answer that comes at once shows us both instants at once: then the engine's own figure is the better witness.
     const bool seen_late =
@@ -139,11 +165,12 @@ void add_engine_work(StageSheet& sheet, const domain::RequestObservation& observ
     const bool unseen = !at.prefill_began && observation.timings;
     if (unseen || seen_late) return add_split_from_end(sheet, observation, at, *at.sent, to);
     const bool queued = observation.engine_was_busy && at.prefill_began;
-    sheet.add(queued ? Stage::queue : Stage::other, *at.sent, at.prefill_began.value_or(to), Source::hearth);
+    add_before_prefill(sheet, observation, queued ? Stage::queue : Stage::other, *at.sent,
+                       at.prefill_began.value_or(to));
   }
   if (!at.prefill_began) return;
   if (observation.timings) {
-    add_prefill_then(sheet, *at.prefill_began, to, at.first_token.has_value(), *observation.timings);
+    add_prefill_then(sheet, *at.prefill_began, to, at.first_token.has_value(), observation);
   } else {
     sheet.add(Stage::prefill, *at.prefill_began, to, Source::hearth);
   }
@@ -199,6 +226,7 @@ domain::RequestRecord assemble(const domain::RequestObservation& observation) {
   record.stages = stages_of(observation, at);
   record.before = observation.before;
   record.host = observation.host;
+  if (observation.start) record.start_flags = observation.start->flags;
   return record;
 }
 

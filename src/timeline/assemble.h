@@ -14,8 +14,9 @@
 //                              slept on storage, in proportion when the request did not see the whole start. What is
 //                              before the spawn (another model going, back-off) and after ready is queue.
 //   admitted -> sent           other
-//   sent -> prefill_began      queue when the engine was busy, else other (no probe tells template from tokenize yet)
-//   prefill_began -> token     prefill as long as the engine's prompt_ms says, the rest first_decode
+//   sent -> prefill_began      tokenize and prefix_restore as long as the probe in the engine says, the rest queue when
+//                              the engine was busy, else other (the template is in it)
+//   prefill_began -> token     prefill as long as the probe, else the engine's prompt_ms says, the rest first_decode
 //   token -> finished          decode
 //
 // Without prefill_began, or when it was seen less than prompt_ms before the token (the stream came in one piece),

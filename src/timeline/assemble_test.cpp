@@ -170,6 +170,21 @@ TEST(Assemble, AStartThatFailedRunsToTheEnd) {
   EXPECT_DOUBLE_EQ(ms_of(record, Stage::weights_load), 20);
 }
 
+TEST(Assemble, TheProbeTellsTokenizeFromPrefill) {
+  auto seen = warm_chat();
+  seen.probe = domain::ProbeTimes{.tokenize_ms = 1.25, .prefill_ms = 37, .restore_ms = std::nullopt};
+  const auto record = assemble(seen);
+  expect_sums(record);
+  EXPECT_DOUBLE_EQ(ms_of(record, Stage::tokenize), 1.25);
+  EXPECT_EQ(span_of(record, Stage::tokenize).source, Source::tier);
+  EXPECT_DOUBLE_EQ(ms_of(record, Stage::prefix_restore), 0);
+  EXPECT_DOUBLE_EQ(ms_of(record, Stage::prefill), 37);
+  EXPECT_EQ(span_of(record, Stage::prefill).source, Source::tier);
+  EXPECT_DOUBLE_EQ(ms_of(record, Stage::first_decode), 3);
+  seen.probe = domain::ProbeTimes{.tokenize_ms = 1e9, .prefill_ms = 1e9, .restore_ms = 1e9};
+  expect_sums(assemble(seen));
+}
+
 TEST(Assemble, ABusyEngineIsAQueue) {
   auto seen = warm_chat();
   seen.engine_was_busy = true;

@@ -42,8 +42,8 @@ TEST(TierSettings, MalformedNumbersCountAsNotGiven) {
   EXPECT_EQ(parse({"HEARTH_TIER_FD=7x"}).socket, -1);
   EXPECT_EQ(parse({"HEARTH_TIER_FD="}).socket, -1);
   EXPECT_EQ(parse({"HEARTH_TIER_FD=99999999999999999999999"}).socket, -1);
-  EXPECT_EQ(parse({"HEARTH_TIER_READERS=0"}).readers, 2U);
-  EXPECT_EQ(parse({"HEARTH_TIER_READERS=17"}).readers, 2U);
+  EXPECT_EQ(parse({"HEARTH_TIER_READERS=0"}).readers, 0U);
+  EXPECT_EQ(parse({"HEARTH_TIER_READERS=17"}).readers, 0U);
   EXPECT_EQ(parse({"HEARTH_TIER_QUOTA=18446744073709551616"}).quota, UINT64_MAX);
 }
 
