@@ -15,6 +15,7 @@ class HeldLease final : public http::EngineLease {
   [[nodiscard]] const std::string& socket_path() const override { return lease_->socket_path(); }
   [[nodiscard]] std::optional<std::uint64_t> context() const override { return lease_->context(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
+  void note_sent() override { lease_->note_sent(); }
   void conclude(domain::RequestObservation& observation, bool answered) override {
     lease_->conclude(observation, answered);
   }

@@ -32,6 +32,7 @@ Connection::Connection(tcp::socket socket, const ConnectionContext& context)
     : stream_(std::move(socket)), context_(context) {
   rt::error_code ignored;  // an option that cannot be set costs latency, not correctness
   stream_.socket().set_option(tcp::no_delay(true), ignored);
+  stream_.socket().non_blocking(true, ignored);  // Exchange::write tries before it waits
 }
 
 rt::Task<void> Connection::run() {

@@ -94,6 +94,7 @@ class Exchange {
   [[nodiscard]] rt::Task<base::Status> send_continue();
   template <typename Buffers>
   rt::Task<base::Status> send(Buffers buffers);
+  [[nodiscard]] base::Status sent(const rt::error_code& error);
 
   beast::tcp_stream& stream_;
   beast::flat_buffer& buffer_;

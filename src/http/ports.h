@@ -32,6 +32,9 @@ class EngineLease {
   [[nodiscard]] virtual std::optional<std::uint64_t> context() const = 0;
   // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken.
   virtual void describe(domain::RequestObservation& observation) const = 0;
+  // The request has been written to the engine: notes what conclude() compares with. Not before, because each of the
+  // kernel's counters that is read would put off the first token.
+  virtual void note_sent() = 0;
   // At the end of the request: fills in the layers as they were before it, what the kernel counted for the engine
   // meanwhile, and the state of the host. `answered`: the engine's answer was whole.
   virtual void conclude(domain::RequestObservation& observation, bool answered) = 0;

@@ -90,8 +90,10 @@ rt::Task<void> Relay::answer(Call& call) {
 
 rt::Task<void> Relay::carry(Call& call) {
   call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
-  auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream,
-                                        [&] { call.seen.sent = clock_.now(); });
+  auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream, [&] {
+    call.seen.sent = clock_.now();
+    call.lease->note_sent();
+  });
   if (done) done = co_await carry_answer(call);
   call.answered = done.has_value();
   if (call.answered) co_return;

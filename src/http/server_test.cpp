@@ -75,6 +75,7 @@ struct ScriptedLease final : EngineLease {
   [[nodiscard]] const std::string& socket_path() const override { return path; }
   [[nodiscard]] std::optional<std::uint64_t> context() const override { return 2048; }
   void describe(domain::RequestObservation&) const override {}
+  void note_sent() override {}
   void conclude(domain::RequestObservation& seen, bool answered) override {
     seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0};
   }

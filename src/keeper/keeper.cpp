@@ -95,13 +95,15 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
-  if ((*resident)->hibernated()) tasks_.spawn(wake_beside(*resident));
+  const bool wakes = (*resident)->hibernated();
+  if (wakes) tasks_.spawn(wake_beside(*resident));
   if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
   const auto on_end = [this, id](Resident& left) {
     if (left.in_flight() == 0) measure_when_idle(id, left);
   };
   auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
                                        std::move(claim), on_end);
+  if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
 }
 

@@ -11,9 +11,7 @@ Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
       surroundings_(surroundings),
       claim_(std::move(claim)),
       on_end_(std::move(on_end)),
-      engine_was_busy_(resident_->every_slot_taken()),
-      begun_(surroundings.stats.read(ready_.pid)),
-      host_begun_(surroundings.host.sample()) {
+      engine_was_busy_(resident_->every_slot_taken()) {
   resident_->request_began(surroundings_.clock.wall());
 }
 
@@ -27,15 +25,21 @@ void Lease::describe(domain::RequestObservation& observation) const {
   observation.engine_was_busy = engine_was_busy_;
 }
 
+void Lease::note_sent() {
+  if (!begun_) begun_ = Begin{surroundings_.stats.read(ready_.pid), surroundings_.host.sample()};
+}
+
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
-  const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
-  if (now.read_from_storage && begun_.read_from_storage && now.major_faults && begun_.major_faults) {
-    observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *begun_.read_from_storage,
-                                               .major_faults = *now.major_faults - *begun_.major_faults};
-  }
-  observation.host = surroundings_.host.since(host_begun_);
   observation.before = *before_;
+  if (!begun_) return;
+  const sys::ProcReading& then = begun_->process;
+  const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
+  if (now.read_from_storage && then.read_from_storage && now.major_faults && then.major_faults) {
+    observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *then.read_from_storage,
+                                               .major_faults = *now.major_faults - *then.major_faults};
+  }
+  observation.host = surroundings_.host.since(begun_->host);
 }
 
 rt::Task<base::Error> Lease::why_gone() {

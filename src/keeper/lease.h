@@ -34,6 +34,8 @@ class Lease {
   [[nodiscard]] std::optional<std::uint64_t> context() const { return resident_->context; }
   // What was seen when the lease began, into the observation.
   void describe(domain::RequestObservation& observation) const;
+  // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
+  void note_sent();
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
@@ -48,8 +50,11 @@ class Lease {
   std::shared_ptr<Claim> claim_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
-  sys::ProcReading begun_;
-  HostSampler::Sample host_begun_;
+  struct Begin {
+    sys::ProcReading process;
+    HostSampler::Sample host;
+  };
+  std::optional<Begin> begun_;  // empty: nothing was asked of the engine
 };
 
 }  // namespace hearth::keeper
