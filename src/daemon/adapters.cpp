@@ -13,6 +13,10 @@ class HeldLease final : public http::EngineLease {
   explicit HeldLease(std::unique_ptr<keeper::Lease> lease) : lease_(std::move(lease)) {}
   [[nodiscard]] const std::string& socket_path() const override { return lease_->socket_path(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
+  [[nodiscard]] rt::Task<std::string> fit(std::string path, std::string body,
+                                          domain::RequestObservation& observation) override {
+    return lease_->fit(std::move(path), std::move(body), observation);
+  }
   void conclude(domain::RequestObservation& observation, bool answered) override {
     lease_->conclude(observation, answered);
   }

@@ -28,6 +28,14 @@ class EngineLease {
   [[nodiscard]] virtual const std::string& socket_path() const = 0;
   // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken.
   virtual void describe(domain::RequestObservation& observation) const = 0;
+  // What to send to the engine at that path instead of `body`: the same, or with the slot named that suits its prompt.
+  // What the engine had computed for the prompt's beginning earlier is brought back first; the observation says so.
+  [[nodiscard]] virtual rt::Task<std::string> fit(std::string path, std::string body,
+                                                  domain::RequestObservation& observation) {
+    (void)path;
+    (void)observation;
+    co_return body;
+  }
   // At the end of the request: fills in the layers as they were before it, what the kernel counted for the engine
   // meanwhile, and the state of the host. `answered`: the engine's answer was whole.
   virtual void conclude(domain::RequestObservation& observation, bool answered) = 0;

@@ -25,6 +25,7 @@ namespace hearth::keeper {
 struct Service {
   std::unique_ptr<engine::Supervisor> supervisor;
   unsigned slots = 1;
+  std::shared_ptr<PrefixSession> prefix;  // null: states of prompts are not kept
 };
 
 // What the keeper works with; all of it outlives the keeper.
@@ -43,6 +44,8 @@ struct KeeperParts {
   // What the configuration says of a model, into its view.
   std::function<void(domain::ModelView&)> configured;
   rt::TaskGroup::CrashHandler on_crash;
+  // What is stored of the model's prompts; empty when it is not known or nothing is kept. May be left out.
+  std::function<std::optional<domain::PrefixHeld>(const artifact::StoredModel&)> prefix_held = {};
 };
 
 class Keeper {
@@ -67,6 +70,9 @@ class Keeper {
   [[nodiscard]] rt::Task<WorkResult> change(domain::ModelId id, domain::LayerAction action,
                                             std::optional<domain::Layer> layer);
 
+  // Something was declared for this model: it is looked after when it is idle next, which may be now.
+  void settle_soon(const domain::ModelId& id);
+
   // The longest that a request which still waits for an engine has waited.
   [[nodiscard]] std::optional<base::Duration> oldest_wait() const;
   // Stops every engine, for good. Leases that are left lose theirs.
@@ -86,6 +92,10 @@ class Keeper {
   [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
                                                                           Resident& resident);
   [[nodiscard]] rt::Task<void> stop_one(std::shared_ptr<Resident> resident);
+  [[nodiscard]] std::optional<domain::PrefixHeld> prefix_of(const artifact::StoredModel& model) const;
+  [[nodiscard]] rt::Task<WorkResult> warm_prefix(domain::ModelId id);
+  [[nodiscard]] rt::Task<WorkResult> cool_prefix(domain::ModelId id);
+  [[nodiscard]] rt::Task<void> save_prefixes(std::shared_ptr<Resident> resident);
   void measure_when_idle(const domain::ModelId& id, Resident& resident);
   [[nodiscard]] rt::Task<void> note_readings_when_idle(domain::ModelId id);
   [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);

@@ -28,6 +28,7 @@ void Lease::describe(domain::RequestObservation& observation) const {
 
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
+  if (resident_->prefix) resident_->prefix->conclude(prompt_, observation);
   const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
   if (now.read_from_storage && begun_.read_from_storage && now.major_faults && begun_.major_faults) {
     observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *begun_.read_from_storage,
@@ -35,6 +36,13 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   }
   observation.host = surroundings_.host.since(host_begun_);
   observation.before = *before_;
+}
+
+rt::Task<std::string> Lease::fit(std::string path, std::string body, domain::RequestObservation& observation) {
+  const std::shared_ptr<PrefixSession> session = resident_->prefix;
+  if (!session) co_return body;
+  session->attach(ready_.socket_path, ready_.generation);
+  co_return co_await session->fit(std::move(path), std::move(body), prompt_, observation.prefix);
 }
 
 rt::Task<base::Error> Lease::why_gone() {

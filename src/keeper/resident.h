@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "domain/model.h"
 #include "engine/supervisor.h"
+#include "keeper/prefix_session.h"
 
 namespace hearth::keeper {
 
@@ -43,7 +44,8 @@ class Resident {
     domain::LayerReadings layers;
   };
   std::optional<Readings> readings;
-  bool measuring_soon = false;  // somebody waits for the model to be idle, to measure it
+  std::shared_ptr<PrefixSession> prefix;  // null where states of prompts are not kept
+  bool measuring_soon = false;            // somebody waits for the model to be idle, to measure it
 
  private:
   static constexpr std::size_t kStartsRemembered = 16;

@@ -32,7 +32,6 @@ base::Result<std::string> make_fingerprint(FingerprintParts parts) {
   add_list(hash, "model", {parts.model_digest});
   add_list(hash, "engine", {parts.engine_version, parts.engine_build});
   add_list(hash, "backends", parts.backends);
-  add_list(hash, "template", {parts.chat_template});
   add_list(hash, "context", words_of(parts.context));
   add_list(hash, "slots", words_of(parts.slots));
   add_list(hash, "flags", parts.flags);

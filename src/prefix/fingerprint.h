@@ -17,12 +17,12 @@ struct NamedFile {
   std::int64_t modified_ns = 0;
 };
 
+// The chat template is the model's own, which its digest covers, or one that a flag names.
 struct FingerprintParts {
   std::string model_digest;  // of the model's content
   std::string engine_version;
   std::string engine_build;              // what the running engine calls itself
   std::vector<std::string> backends;     // in any order
-  std::string chat_template;             // its text, as the running engine has it
   std::optional<std::uint32_t> context;  // as configured; empty: the engine's choice
   std::optional<std::uint32_t> slots;
   std::vector<std::string> flags;  // of the configuration, in their order

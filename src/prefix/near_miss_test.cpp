@@ -12,7 +12,6 @@ FingerprintParts parts() {
           .engine_version = "0.7.0",
           .engine_build = "b11669",
           .backends = {"cpu-haswell", "cpu-zen4"},
-          .chat_template = "{{ messages }}",
           .context = 4096,
           .slots = std::nullopt,
           .flags = {"--cache-type-k", "q8_0", "--lora", "/a.gguf"},
@@ -36,7 +35,7 @@ FingerprintParts changed(std::mt19937& random) {
       other.backends = {"cpu-haswell"};
       break;
     case 4:
-      other.chat_template += " ";
+      other.flags.insert(other.flags.end(), {"--chat-template", "chatml"});
       break;
     case 5:
       other.context = 4096 + static_cast<std::uint32_t>(random() % 1000) + 1;

@@ -13,10 +13,10 @@
 //                              and out of these, weights_load first, storage_read takes the time the loading thread
 //                              slept on storage, in proportion when the request did not see the whole start. What is
 //                              before the spawn (another model going, back-off) and after ready is queue.
-//   admitted -> sent           other
-//   sent -> prefill_began      queue when the engine was busy, else other (no probe tells template from tokenize yet)
-//   prefill_began -> token     prefill as long as the engine's prompt_ms says, the rest first_decode
-//   token -> finished          decode
+//   admitted -> sent           template, tokenize and prefix_restore where the prompt's beginning was looked up, else
+//   other sent -> prefill_began      queue when the engine was busy, else other (no probe tells template from tokenize
+//   yet) prefill_began -> token     prefill as long as the engine's prompt_ms says, the rest first_decode token ->
+//   finished          decode
 //
 // Without prefill_began, or when it was seen less than prompt_ms before the token (the stream came in one piece),
 // sent -> token is split from its end: prefill ends at the first token, or earlier when the
