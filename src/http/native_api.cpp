@@ -110,7 +110,8 @@ base::Result<std::optional<domain::Layer>> layer_in(const std::string& body) {
   const auto layer =
       json["layer"].is_string() ? domain::layer_named(json["layer"].get_ref<const std::string&>()) : std::nullopt;
   if (!layer)
-    return base::fail(ErrorCode::bad_request, "\"layer\" must be the name of a layer: pages, process, weights or prefix");
+    return base::fail(ErrorCode::bad_request,
+                      "\"layer\" must be the name of a layer: pages, process, weights or prefix");
   return layer;
 }
 

@@ -89,7 +89,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto resident = co_await resident_for(id);
   if (!resident) co_return base::pass(resident);
   auto before = readings_now(id, **resident);
-  if ((*resident)->prefix && !has_process((*resident)->state())) tasks_.spawn((*resident)->prefix->prefetch());
+  if ((*resident)->prefix && !has_process((*resident)->state())) tasks_.spawn(prefetch_beside(*resident));
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
   if ((*resident)->prefix) (*resident)->prefix->attach(ready->socket_path, ready->generation);
@@ -313,6 +313,8 @@ rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
   co_await save_prefixes(*resident);
   co_return co_await changer_.hibernate(*resident);
 }
+
+rt::Task<void> Keeper::prefetch_beside(std::shared_ptr<Resident> resident) { co_await resident->prefix->prefetch(); }
 
 // What passed since the last idle moment, while there is still an engine to ask.
 rt::Task<void> Keeper::save_prefixes(std::shared_ptr<Resident> resident) {

@@ -95,6 +95,7 @@ class Keeper {
   [[nodiscard]] std::optional<domain::PrefixHeld> prefix_of(const artifact::StoredModel& model) const;
   [[nodiscard]] rt::Task<WorkResult> warm_prefix(domain::ModelId id);
   [[nodiscard]] rt::Task<WorkResult> cool_prefix(domain::ModelId id);
+  [[nodiscard]] rt::Task<void> prefetch_beside(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<void> save_prefixes(std::shared_ptr<Resident> resident);
   void measure_when_idle(const domain::ModelId& id, Resident& resident);
   [[nodiscard]] rt::Task<void> note_readings_when_idle(domain::ModelId id);

@@ -102,7 +102,7 @@ void PrefixSession::tell(std::string what, std::string why, std::optional<base::
 rt::Task<void> PrefixSession::prefetch() {
   if (ineffective()) co_return;
   const std::string fingerprint = plan_.fingerprint;
-  co_await parts_.pool.run([this, fingerprint] {
+  co_await parts_.pool.run([&] {
     base::Bytes left = kMostPrefetched;
     for (const auto& row : parts_.store.list()) {
       if (row.record.fingerprint != fingerprint || row.record.state_bytes > left) continue;
@@ -247,7 +247,7 @@ rt::Task<void> PrefixSession::restore_for(PromptUse& use, Match match, domain::P
 // The state is compared with its checksum first; a failed restore leaves the slot empty.
 rt::Task<bool> PrefixSession::restore(unsigned slot, Match match) {
   const std::uint64_t generation = generation_;
-  const auto file = co_await parts_.pool.run([this, key = match.key] { return parts_.store.verify(key); });
+  const auto file = co_await parts_.pool.run([&] { return parts_.store.verify(match.key); });
   if (!file || generation != generation_) co_return false;
   std::string body = file_body(*file);
   const auto answer = co_await engine::call_engine(socket_, restore_target(slot), std::move(body), kRestoring);

@@ -170,7 +170,7 @@ rt::Task<void> PrefixSession::preload() {
   const auto best =
       std::ranges::find(rows, plan_.fingerprint, [](const prefix::IndexRow& row) { return row.record.fingerprint; });
   if (best == rows.end() || !quiet() || slots_[0].busy) co_return;
-  auto row = co_await parts_.pool.run([this, key = best->key] { return parts_.store.row(key); });
+  auto row = co_await parts_.pool.run([&] { return parts_.store.row(best->key); });
   if (!row || !quiet() || slots_[0].busy) co_return;
   const std::uint64_t generation = generation_;
   slots_[0].busy = true;
@@ -198,12 +198,16 @@ std::optional<unsigned> PrefixSession::slot_for(const Tokens& tokens) const {
   return best;
 }
 
+// One token more than the prefix is evaluated and saved, the one that followed it or any other: the engine always
+// evaluates the last token of a prompt anew, by itself, and of the prefix's own nothing is to be computed in another
+// way than a request would.
 rt::Task<base::Status> PrefixSession::save(Tokens tokens, prefix::Origin origin, std::string name, bool hurry) {
   const auto slot = slot_for(tokens);
   if (!slot) co_return gave_way();
-  // In a hurry there is no time to compute anything anew.
-  const bool there = prefix::common_prefix(slots_[*slot].tokens, tokens) == tokens.size();
-  if (hurry && !there) co_return base::Status{};
+  const Tokens& held = slots_[*slot].tokens;
+  const bool there = prefix::common_prefix(held, tokens) == tokens.size();
+  if (hurry && !there) co_return base::Status{};  // no time to compute anything anew
+  tokens.push_back(there && held.size() > tokens.size() ? held[tokens.size()] : tokens.back());
   const std::uint64_t generation = generation_;
   slots_[*slot].busy = true;
   const base::ScopeExit free([this, generation, index = *slot] {
@@ -246,7 +250,9 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   auto done = co_await evaluate(slot, tokens, held, hurry);
   if (done) done = co_await store_slot(slot, std::move(saving));
   if (generation == generation_) {
-    slots_[slot].text.clear();
+    // As much of the text as the tokens are of it: it is only compared, to choose.
+    const bool cut = done && tokens.size() < before.tokens.size();
+    slots_[slot].text = cut ? before.text.substr(0, before.text.size() * tokens.size() / before.tokens.size()) : "";
     slots_[slot].tokens = done ? tokens : Tokens{};
   }
   if (aside.empty()) co_return done;
@@ -332,7 +338,7 @@ rt::Task<base::Result<domain::LayerWork>> PrefixSession::cool() {
   domain::LayerWork work;
   work.bytes = held().bytes_disk;
   const std::string fingerprint = plan_.fingerprint;
-  const auto removed = co_await parts_.pool.run([this, fingerprint]() -> base::Status {
+  const auto removed = co_await parts_.pool.run([&]() -> base::Status {
     for (const auto& row : parts_.store.list()) {
       if (row.record.fingerprint != fingerprint) continue;
       if (auto gone = parts_.store.remove(row.key); !gone) return base::pass(gone);

@@ -20,8 +20,9 @@ std::optional<SlotChoice> choose_slot(const std::vector<SlotView>& slots, std::s
     // A restore replaces everything, what is in common as well; what the prompt brings back is not lost.
     const double lost = static_cast<double>(slot.held - std::min(slot.common, slot.held));
     const double price = evaluated + tail_need * lost;
-    const bool older = best && slot.last_used < slots[best->slot].last_used;
-    if (best && (price > lowest || (price == lowest && !older))) continue;
+    const auto rank = [](const SlotView& view) { return std::pair(view.common, ~view.last_used); };
+    const bool preferred = best && rank(slot) > rank(slots[best->slot]);
+    if (best && (price > lowest || (price == lowest && !preferred))) continue;
     best = SlotChoice{index, slot.common};
     lowest = price;
   }

@@ -27,7 +27,7 @@ struct SlotChoice {
 [[nodiscard]] double tail_need(std::size_t continued, std::size_t requests);
 
 // `restorable`: bytes of the prompt that a stored state would bring into any slot, 0 for none. Of equal prices the slot
-// that was used longest ago. Empty when every slot is busy.
+// that holds most of the prompt already, then the one used longest ago. Empty when every slot is busy.
 [[nodiscard]] std::optional<SlotChoice> choose_slot(const std::vector<SlotView>& slots, std::size_t prompt,
                                                     std::size_t restorable, double tail_need);
 

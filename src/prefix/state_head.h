@@ -8,7 +8,7 @@
 namespace hearth::prefix {
 
 // Bytes of the file's beginning that state_holds needs for so many tokens.
-[[nodiscard]] constexpr std::size_t state_head_bytes(std::size_t tokens) { return 28 + tokens * sizeof(Token); }
+[[nodiscard]] constexpr std::size_t state_head_bytes(std::size_t tokens) { return 24 + tokens * sizeof(Token); }
 
 // `head`: the first bytes of the file, at least state_head_bytes(tokens.size()) of them.
 // Errors: unsupported when the layout is not the one of docs/prefix-format.md; corrupt when it holds other tokens.

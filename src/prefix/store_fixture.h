@@ -18,10 +18,10 @@ class StillClock final : public base::Clock {
 
 inline std::string state_of(const Tokens& tokens, std::size_t payload = 64) {
   const auto count = static_cast<std::uint32_t>(tokens.size());
-  const std::uint32_t words[] = {0x67677371U, 4, count + 4, 0xffffffffU, 1, 0, count};
+  const std::uint32_t words[] = {0x67677371U, 4, count + 4, 0xffffffffU, 1, count};
   std::string bytes(reinterpret_cast<const char*>(words), sizeof words);
   bytes.append(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(Token));
-  return bytes.append(payload, 'k');
+  return bytes.append(4, '\0').append(payload, 'k');
 }
 
 inline Tokens random_tokens(std::mt19937& random, std::size_t count) {
