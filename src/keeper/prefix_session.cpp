@@ -23,6 +23,9 @@ constexpr std::chrono::seconds kRestoring{10};
 // Bytes of prompt that are not in a slot, below which evaluating them is not worth a question to the tokenizer.
 constexpr std::size_t kFewBytes = 1024;
 constexpr std::size_t kLeastRestored = 64;  // tokens
+// Tokens by which a state that ends with a prefix may be longer: the one that was saved with it.
+constexpr std::size_t kExactEnd = 1;
+constexpr const char* kCutBack = " (states cut back)";
 constexpr std::size_t kUnreadKept = 16;
 constexpr std::size_t kRecentKept = 8;
 constexpr std::size_t kLongestRecent = 256U << 10;
@@ -164,9 +167,15 @@ bool PrefixSession::worth_asking(const std::string& text) const {
   return text.size() - most > kFewBytes && (parts_.store.size() > 0 || !recent_.empty());
 }
 
-std::optional<Match> PrefixSession::look_up(const Tokens& tokens) const {
+// Engines with a sliding window or a recurrent state can go on from a state's end, not from before it.
+bool PrefixSession::cannot_cut_back() const {
+  return parts_.store.ineffective(plan_.model_digest, plan_.engine + kCutBack).has_value();
+}
+
+std::optional<Match> PrefixSession::look_up(const Tokens& tokens, std::size_t least) const {
   if (tokens.empty() || ineffective()) return std::nullopt;
-  return parts_.store.find(plan_.fingerprint, tokens, kLeastRestored);
+  if (cannot_cut_back()) return parts_.store.find(plan_.fingerprint, tokens, least, kExactEnd);
+  return parts_.store.find(plan_.fingerprint, tokens, least);
 }
 
 std::vector<prefix::SlotView> PrefixSession::views(const PromptUse& use) const {
@@ -211,7 +220,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
     }
   }
   if (use.tokens_.empty()) use.body_ = body;
-  const auto match = look_up(use.tokens_);
+  const auto match = look_up(use.tokens_, kLeastRestored);
   const std::size_t restorable = match ? scaled(match->tokens, use.tokens_.size(), use.text_.size()) : 0;
   // Nothing is awaited from here until the slot is taken.
   const auto choice =
@@ -289,11 +298,13 @@ void PrefixSession::judge_restore(PromptUse& use, domain::RequestObservation& ob
   const auto used = observation.timings->cached_tokens;
   const auto expected = static_cast<std::int64_t>(use.match_->tokens);
   if (used * 2 < expected) {
-    const std::string why = fmt::format(
-        "{} with {} does not use restored states: {} tokens were restored and {} of them used; prefixes are neither "
-        "restored nor saved for it",
-        plan_.model.text(), plan_.engine, expected, used);
-    parts_.store.set_ineffective(plan_.model_digest, plan_.engine, why);
+    const bool cut = use.match_->state_tokens > use.match_->tokens + kExactEnd;
+    const std::string why =
+        fmt::format("{} with {} does not use restored states{}: {} tokens were restored and {} of them used; {}",
+                    plan_.model.text(), plan_.engine, cut ? " that go on differently" : "", expected, used,
+                    cut ? "only states that end with a prefix are restored for it"
+                        : "prefixes are neither restored nor saved for it");
+    parts_.store.set_ineffective(plan_.model_digest, plan_.engine + (cut ? kCutBack : ""), why);
     observation.prefix.broken = why;
     return;
   }
@@ -378,7 +389,7 @@ domain::PrefixHeld PrefixSession::held() const {
 std::optional<Match> PrefixSession::stored(const std::string& declared_id) const {
   const auto tokens = declared_tokens_.find(declared_id);
   if (tokens == declared_tokens_.end()) return std::nullopt;
-  auto match = parts_.store.find(plan_.fingerprint, tokens->second, 1);
+  auto match = look_up(tokens->second, 1);
   if (match && match->tokens == tokens->second.size()) return match;
   return std::nullopt;
 }

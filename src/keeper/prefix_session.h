@@ -124,7 +124,9 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
                                                         std::chrono::milliseconds limit,
                                                         domain::PrefixObservation* seen);
   [[nodiscard]] bool worth_asking(const std::string& text) const;
-  [[nodiscard]] std::optional<prefix::Match> look_up(const prefix::Tokens& tokens) const;
+  // What of the stored states this engine would use for these tokens.
+  [[nodiscard]] std::optional<prefix::Match> look_up(const prefix::Tokens& tokens, std::size_t least) const;
+  [[nodiscard]] bool cannot_cut_back() const;
   [[nodiscard]] std::vector<prefix::SlotView> views(const PromptUse& use) const;
   [[nodiscard]] rt::Task<bool> restore(unsigned slot, prefix::Match match);
   [[nodiscard]] rt::Task<void> restore_for(PromptUse& use, prefix::Match match, domain::PrefixObservation& seen);

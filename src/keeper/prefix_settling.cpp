@@ -105,7 +105,7 @@ rt::Task<void> PrefixSession::learn() {
 }
 
 bool PrefixSession::is_stored(const Tokens& tokens) const {
-  const auto match = parts_.store.find(plan_.fingerprint, tokens, 1);
+  const auto match = look_up(tokens, 1);
   return match && match->tokens + kCloseEnough >= tokens.size();
 }
 

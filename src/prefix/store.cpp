@@ -15,7 +15,8 @@ using base::ErrorCode;
 
 namespace {
 
-constexpr std::size_t kCandidates = 8;
+constexpr std::size_t kCandidates = 8;  // whose tokens are read
+constexpr std::size_t kSharing = 64;    // that share a block and are looked at
 constexpr std::size_t kHashPiece = 1U << 20;
 // A record beside its state; tokens are written as decimal numbers.
 constexpr base::Bytes record_estimate(std::size_t tokens) { return 1024 + 8 * tokens; }
@@ -65,24 +66,43 @@ base::Result<std::string> Store::folder_for(const std::string& fingerprint) {
   return folder;
 }
 
-std::optional<Match> Store::find(const std::string& fingerprint, TokenView prompt, std::size_t least) {
-  const auto chain = block_chain(fingerprint, prompt);
-  const std::lock_guard hold(mutex_);
-  const auto deepest = blocks_.find(chain, kCandidates);
+// REQUIRES the lock.
+std::optional<Match> Store::best_of(const std::vector<std::uint32_t>& ids, TokenView prompt, std::size_t least,
+                                    std::size_t beyond) {
   std::optional<Match> best;
-  for (const std::uint32_t id : deepest.ids) {
+  std::size_t looked_at = 0;
+  for (const std::uint32_t id : ids) {
     const Entry& entry = entries_.at(keys_.at(id));
+    const auto& record = entry.row.record;
+    if (entry.tokens > prompt.size() && entry.tokens - prompt.size() > beyond) continue;
+    if (++looked_at > kCandidates) break;
     // A row that cannot be read is no match: the prompt is then evaluated as if nothing were stored.
     const auto tokens = index_->tokens(entry.row.key);
     if (!tokens || tokens->size() != entry.tokens) continue;
     const std::size_t shared = common_prefix(*tokens, prompt);
-    const bool better =
-        !best || shared > best->tokens || (shared == best->tokens && entry.row.record.state_bytes < best->bytes);
-    if (shared < least || !better) continue;
-    best =
-        Match{entry.row.key, shared, entry.tokens, entry.row.record.state_bytes, entry.row.record.prefill_ms_per_token};
+    const bool better = !best || shared > best->tokens || (shared == best->tokens && record.state_bytes < best->bytes);
+    if (shared < least || !better || entry.tokens - shared > beyond) continue;
+    best = Match{entry.row.key, shared, entry.tokens, record.state_bytes, record.prefill_ms_per_token};
   }
   return best;
+}
+
+std::optional<Match> Store::find(const std::string& fingerprint, TokenView prompt, std::size_t least,
+                                 std::size_t beyond) {
+  const auto chain = block_chain(fingerprint, prompt);
+  const std::lock_guard hold(mutex_);
+  auto deepest = blocks_.find(chain, kSharing);
+  while (deepest.blocks > 0) {
+    // Of those that share so many blocks, only the ones that end soon enough.
+    const std::size_t covered = (deepest.blocks + 1) * kBlockTokens - 1;
+    if (beyond < static_cast<std::size_t>(-1) - covered) {
+      std::erase_if(deepest.ids, [&](std::uint32_t id) { return entries_.at(keys_.at(id)).tokens > covered + beyond; });
+    }
+    if (auto best = best_of(deepest.ids, prompt, least, beyond)) return best;
+    deepest = blocks_.find(std::span(chain).first(deepest.blocks - 1), kSharing);
+    if (deepest.blocks * kBlockTokens + kBlockTokens <= least) break;
+  }
+  return std::nullopt;
 }
 
 double Store::worth(const Entry& entry) const {

@@ -68,8 +68,10 @@ class Store {
   // The folder in which an engine of this fingerprint keeps its states (its --slot-save-path), made where missing.
   [[nodiscard]] base::Result<std::string> folder_for(const std::string& fingerprint);
 
-  // The state that shares the longest beginning with the prompt, of at least `least` tokens.
-  [[nodiscard]] std::optional<Match> find(const std::string& fingerprint, TokenView prompt, std::size_t least);
+  // The state that shares the longest beginning with the prompt, of at least `least` tokens, and goes on differently
+  // for at most `beyond` tokens (an engine that cannot cut a state back has no use for more).
+  [[nodiscard]] std::optional<Match> find(const std::string& fingerprint, TokenView prompt, std::size_t least,
+                                          std::size_t beyond = static_cast<std::size_t>(-1));
 
   // Room for a state of so many tokens: the quota's worst are evicted for it. The name that the engine writes to.
   // Errors: no_space.
@@ -98,6 +100,8 @@ class Store {
   [[nodiscard]] std::size_t size();
 
  private:
+  [[nodiscard]] std::optional<Match> best_of(const std::vector<std::uint32_t>& ids, TokenView prompt, std::size_t least,
+                                             std::size_t beyond);
   struct Entry {
     IndexRow row;  // its tokens stay in the index
     std::size_t tokens = 0;

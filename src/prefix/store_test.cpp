@@ -41,6 +41,21 @@ TEST_F(PrefixStore, FindsTheLongestStoredBeginning) {
   EXPECT_FALSE(store->find(kFingerprint, TokenView(all).first(63), 64));
 }
 
+TEST_F(PrefixStore, WhereStatesCannotBeCutBackOnlyThoseThatEndInTimeAreOffered) {
+  const Tokens all = random_tokens(random, 700);
+  const Tokens half(all.begin(), all.begin() + 300);
+  ASSERT_TRUE(save(kFingerprint, all));
+  Tokens prompt = all;
+  prompt[500] ^= 1;
+  EXPECT_EQ(store->find(kFingerprint, prompt, 64)->tokens, 500U);
+  EXPECT_FALSE(store->find(kFingerprint, prompt, 64, 1));
+  ASSERT_TRUE(save(kFingerprint, half));
+  EXPECT_EQ(store->find(kFingerprint, prompt, 64, 1)->tokens, 300U);
+  prompt = half;
+  prompt.back() ^= 1;
+  EXPECT_EQ(store->find(kFingerprint, prompt, 64, 1)->tokens, 299U);
+}
+
 TEST_F(PrefixStore, TokensBeyondTheLastWholeBlockCountToo) {
   const Tokens tokens = random_tokens(random, 100);
   ASSERT_TRUE(save(kFingerprint, tokens));
