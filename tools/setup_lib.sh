@@ -19,7 +19,7 @@ boost_package() {
 # What building and running Hearth needs.
 build_packages() {
   echo "g++ cmake ninja-build $(boost_package) nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libspdlog-dev libfmt-dev" \
-    "libssl-dev ca-certificates"
+    "libssl-dev libsqlite3-dev ca-certificates"
   # Signs the packages that `hearth engine install` fetches.
   if [ "$(os_field ID)" = debian ]; then echo debian-archive-keyring; fi
 }

@@ -56,6 +56,14 @@ Outcome carry_out(const Invocation& invocation, Console& console, const LocalCom
       return change_layer(invocation, console, "unpin");
     case Command::explain:
       return explain_requests(invocation, console);
+    case Command::prefix_list:
+      return list_prefixes(invocation, console);
+    case Command::prefix_show:
+      return show_prefix(invocation, console);
+    case Command::prefix_rm:
+      return remove_prefix(invocation, console);
+    case Command::prefix_verify:
+      return verify_prefix(invocation, console);
     case Command::doctor:
       return examine_machine(invocation, console, local);
     case Command::engine_list:

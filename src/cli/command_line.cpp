@@ -35,6 +35,7 @@ class Tree {
     add_server();
     add_models();
     add_answers();
+    add_prefixes();
     add_machine();
     add_shell();
   }
@@ -111,9 +112,9 @@ class Tree {
     auto& change = command(app_, name, description, value);
     change.add_option("MODEL", into_.model, kModel)->required()->type_name("");
     if (with_layer) {
-      change.add_option("--layer", into_.layer, "pages, process or weights (weights)")
+      change.add_option("--layer", into_.layer, "pages, process, weights or prefix (weights)")
           ->type_name("LAYER")
-          ->check(CLI::IsMember({"pages", "process", "weights"}).description(""));
+          ->check(CLI::IsMember({"pages", "process", "weights", "prefix"}).description(""));
     }
     if (value == Command::warm) {
       change
@@ -122,6 +123,21 @@ class Tree {
           ->type_name("SPAN");
     }
     add_json(change);
+  }
+
+  void add_prefixes() {
+    CLI::App* prefix =
+        app_.add_subcommand("prefix", "Beginnings of prompts that are kept, so that they need not be evaluated again");
+    prefix->require_subcommand(1);
+    add_json(command(*prefix, "list", "List what is stored and declared", Command::prefix_list));
+    const auto one = [&](const char* name, const char* description, Command value) {
+      auto& sub = command(*prefix, name, description, value);
+      sub.add_option("ID", into_.prefix, "Id of a prefix, as in `hearth prefix list`")->required()->type_name("");
+      add_json(sub);
+    };
+    one("show", "Show everything known of one prefix", Command::prefix_show);
+    one("rm", "Remove a prefix, and its declaration", Command::prefix_rm);
+    one("verify", "Read a stored prefix and compare its checksum", Command::prefix_verify);
   }
 
   void add_machine() {

@@ -23,6 +23,10 @@ enum class Command {
   pin,
   unpin,
   explain,
+  prefix_list,
+  prefix_show,
+  prefix_rm,
+  prefix_verify,
   doctor,
   engine_list,
   engine_install,
@@ -47,6 +51,7 @@ struct Invocation {
   std::optional<std::int64_t> max_tokens;  // run
   std::optional<std::string> layer;        // warm, cool
   std::optional<std::string> keep_alive;   // warm
+  std::string prefix;                      // prefix show, rm, verify
   bool watch = false;                      // ps
   std::optional<std::string> request;      // explain
   std::optional<unsigned> last;            // explain

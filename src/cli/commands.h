@@ -29,6 +29,11 @@ void print_json(Console& console, const domain::Json& json);
 // The waterfall of a REQUEST. Errors: bad_request when it is none.
 [[nodiscard]] base::Status print_request(const domain::Json& request, Console& console);
 
+[[nodiscard]] Outcome list_prefixes(const Invocation& invocation, Console& console);
+[[nodiscard]] Outcome show_prefix(const Invocation& invocation, Console& console);
+[[nodiscard]] Outcome remove_prefix(const Invocation& invocation, Console& console);
+[[nodiscard]] Outcome verify_prefix(const Invocation& invocation, Console& console);
+
 [[nodiscard]] Outcome list_engines(const Invocation& invocation, Console& console, const LocalCommands& local);
 [[nodiscard]] Outcome install_engine(const Invocation& invocation, Console& console, const LocalCommands& local);
 [[nodiscard]] Outcome examine_machine(const Invocation& invocation, Console& console, const LocalCommands& local);

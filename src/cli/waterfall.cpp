@@ -153,6 +153,7 @@ std::string row(const Sheet& sheet, const domain::StageSpan& span) {
                                  share_of(sheet, span), bar(sheet, span));
   if (sheet.bytes) line += fmt::format(" {:>8}", span.bytes ? base::format_bytes(*span.bytes) : "");
   if (sheet.notes) line += fmt::format("  {}", domain::name_of(span.source));
+  if (sheet.notes && span.saved_ms) line += fmt::format(", saved {:.0f} ms", *span.saved_ms);
   return right_trimmed(std::move(line));
 }
 

@@ -17,22 +17,28 @@ namespace hearth::config {
 namespace {
 
 using Names = std::string_view;
-constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"), Names("defaults"),
-                                  Names("models")};
+constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"),  Names("defaults"),
+                                  Names("models"), Names("prefix"), Names("prefixes")};
 constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),
                                     Names("api_key"),  Names("allow_remote_without_key"),
                                     Names("max_body"), Names("stop_grace")};
 constexpr std::array kEngineKeys = {Names("command"), Names("path"), Names("tier"), Names("start_stall"),
                                     Names("start_limit")};
 constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
+constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory")};
+constexpr std::array kPrefixesKeys = {Names("model"), Names("system"), Names("text")};
 constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"),
                                       Names("flags")};
 constexpr std::array kModelKeys = {Names("class"),      Names("pinned"), Names("context"),
                                    Names("keep_alive"), Names("slots"),  Names("flags")};
 constexpr std::array kClasses = {Names("voice"), Names("interactive"), Names("background")};
-const std::array kAllKeys = {SectionKeys{"[server]", kServerKeys}, SectionKeys{"[engine]", kEngineKeys},
-                             SectionKeys{"[memory]", kMemoryKeys}, SectionKeys{"[defaults]", kDefaultsKeys},
-                             SectionKeys{"[models.\"id\"]", kModelKeys}};
+const std::array kAllKeys = {SectionKeys{"[server]", kServerKeys},
+                             SectionKeys{"[engine]", kEngineKeys},
+                             SectionKeys{"[memory]", kMemoryKeys},
+                             SectionKeys{"[defaults]", kDefaultsKeys},
+                             SectionKeys{"[models.\"id\"]", kModelKeys},
+                             SectionKeys{"[prefix]", kPrefixKeys},
+                             SectionKeys{"[prefixes.\"name\"]", kPrefixesKeys}};
 
 constexpr std::uintmax_t kLargestFile = 1'000'000;
 constexpr base::Bytes kLeastBody = 1024;
@@ -100,6 +106,21 @@ base::Result<std::vector<std::string>> command_of(const toml::node& node) {
   return command;
 }
 
+// A prompt: any text, line feeds included.
+base::Result<std::string> prompt_of(const toml::node& node) {
+  const auto text = node.value_exact<std::string>();
+  if (text && !text->empty()) return *text;
+  return base::fail(base::ErrorCode::bad_request, "must be a string that is not empty");
+}
+
+base::Result<std::optional<domain::ModelId>> model_id_of(const toml::node& node) {
+  auto text = text_of(node);
+  if (!text) return base::pass(text);
+  auto id = domain::ModelId::parse(*text);
+  if (!id) return base::pass(id);
+  return std::optional(std::move(*id));
+}
+
 base::Result<unsigned> context_of(const toml::node& node) { return number_of(node, 1, kLargestContext); }
 base::Result<unsigned> slots_of(const toml::node& node) { return number_of(node, 1, kMostSlots); }
 
@@ -147,6 +168,8 @@ class ConfigReader {
     with_table("defaults",
                [&](const toml::table& table) { read_model(table, "[defaults]", kDefaultsKeys, config_.defaults_); });
     with_table("models", [&](const toml::table& table) { read_models(table); });
+    with_table("prefix", [&](const toml::table& table) { read_prefix(table); });
+    with_table("prefixes", [&](const toml::table& table) { read_prefixes(table); });
     if (!faults_.empty()) return std::unexpected(faults_.error());
     if (auto overridden = override_with(overrides); !overridden) return base::pass(overridden);
     if (auto safe = check_exposure(overrides); !safe) return base::pass(safe);
@@ -229,6 +252,39 @@ class ConfigReader {
       } else {
         read_model(*node.as_table(), fmt::format("[models.\"{}\"]", id->text()), kModelKeys, config_.models_[*id]);
       }
+    }
+  }
+
+  void read_prefix(const toml::table& table) {
+    TableReader reader(table, "[prefix]", kPrefixKeys, faults_);
+    reader.read("enabled", config_.prefix_.enabled, bool_of);
+    reader.read("disk", config_.prefix_.disk, bytes_of);
+    reader.read("memory", config_.prefix_.memory, bytes_of);
+  }
+
+  void read_prefixes(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (!node.is_table()) {
+        faults_.add(key.source(), fmt::format("\"{0}\" in [prefixes] must be a section: write [prefixes.\"{0}\"]",
+                                              base::printable(name, 60)));
+        continue;
+      }
+      TableReader reader(*node.as_table(), fmt::format("[prefixes.\"{}\"]", base::printable(name, 60)), kPrefixesKeys,
+                         faults_);
+      std::optional<domain::ModelId> model;
+      std::string system;
+      std::string text;
+      reader.read("model", model, model_id_of);
+      reader.read("system", system, prompt_of);
+      reader.read("text", text, prompt_of);
+      if (!model)
+        faults_.add(key.source(), fmt::format("[prefixes.\"{}\"] must name its model", base::printable(name, 60)));
+      else if (system.empty() == text.empty())
+        faults_.add(key.source(),
+                    fmt::format("[prefixes.\"{}\"] must have one of system and text", base::printable(name, 60)));
+      else
+        config_.prefixes_.emplace(name, DeclaredPrefix{std::move(*model), std::move(system), std::move(text)});
     }
   }
 

@@ -47,6 +47,19 @@ struct MemoryConfig {
   std::optional<base::Bytes> reserve;
 };
 
+struct PrefixConfig {
+  bool enabled = true;
+  base::Bytes disk = 4'000'000'000;  // of all stored states
+  base::Bytes memory = 256'000'000;  // the engine's own cache of prompts that left their slot, each model
+};
+
+// A prompt beginning that is computed before anybody asks. One of `system` and `text` is set.
+struct DeclaredPrefix {
+  domain::ModelId model;
+  std::string system;  // a system message, rendered with the model's template
+  std::string text;    // the beginning of a prompt as it is, for /v1/completions
+};
+
 // What [defaults] and [models."id"] may both say. Empty: not said.
 struct ModelConfig {
   std::optional<domain::ServiceClass> service_class;
@@ -65,6 +78,9 @@ class Config {
   [[nodiscard]] const ServerConfig& server() const { return server_; }
   [[nodiscard]] const EngineConfig& engine() const { return engine_; }
   [[nodiscard]] const MemoryConfig& memory() const { return memory_; }
+  [[nodiscard]] const PrefixConfig& prefix() const { return prefix_; }
+  // By name.
+  [[nodiscard]] const std::map<std::string, DeclaredPrefix>& prefixes() const { return prefixes_; }
   [[nodiscard]] const ModelConfig& defaults() const { return defaults_; }
   [[nodiscard]] const std::map<domain::ModelId, ModelConfig>& models() const { return models_; }
 
@@ -77,6 +93,8 @@ class Config {
   ServerConfig server_;
   EngineConfig engine_;
   MemoryConfig memory_;
+  PrefixConfig prefix_;
+  std::map<std::string, DeclaredPrefix> prefixes_;
   ModelConfig defaults_;
   std::map<domain::ModelId, ModelConfig> models_;
 };

@@ -16,6 +16,10 @@ class HeldLease final : public http::EngineLease {
   [[nodiscard]] std::optional<std::uint64_t> context() const override { return lease_->context(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
   void note_sent() override { lease_->note_sent(); }
+  [[nodiscard]] rt::Task<std::string> fit(std::string path, std::string body,
+                                          domain::RequestObservation& observation) override {
+    return lease_->fit(std::move(path), std::move(body), observation);
+  }
   void conclude(domain::RequestObservation& observation, bool answered) override {
     lease_->conclude(observation, answered);
   }

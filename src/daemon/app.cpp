@@ -90,15 +90,19 @@ base::Status App::open() {
   reap();
   if (config_.engine().tier) tier_library_ = find_tier_library();
 
+  prefixes_ = open_prefixes(config_, files_, pool_, pages_, clock_,
+                            [this](domain::Event event) { journal_.post_event(std::move(event)); });
   keeper_ = std::make_unique<keeper::Keeper>(
       keeper::KeeperParts{io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
                           [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
                           [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
                           [this](domain::ModelView& view) { describe_configured(view); },
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
-                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash});
+                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
+                          [this](const artifact::StoredModel& model) { return prefix_held(model); }});
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
+  prefix_shelf_ = std::make_unique<TierPrefixes>(prefixes_.get(), *keeper_);
   probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
   relay_ = std::make_unique<http::Relay>(*gate_, journal_, clock_);
   http::add_openai_routes(router_, *relay_, *shelf_);
@@ -106,6 +110,7 @@ base::Status App::open() {
   http::add_ollama_routes(router_, *ollama_relay_, *shelf_, clock_);
   jobs_ = std::make_unique<http::LayerJobs>(io_.get_executor(), *shelf_, journal_);
   http::add_native_routes(router_, {*shelf_, *jobs_, journal_, *probe_});
+  http::add_prefix_routes(router_, *prefix_shelf_);
   server_->serve();
   return {};
 }
@@ -134,6 +139,8 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
     launch.tier =
         engine::TierLaunch{.library = tier_library_, .folder = config_.server().data_dir / "packed", .key = key};
   }
+  keeper::Service service;
+  service.prefix = prefix_session(model, *engine, launch);
   engine::Supervisor::Parts parts{io_.get_executor(),
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,
@@ -143,11 +150,38 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
   limits.hard_cap = config_.engine().start_limit;
-  keeper::Service service;
   service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
   service.slots = config.slots.value_or(kDefaultSlots);
   service.context = context_of_one_request(config, manifest);
   co_return service;
+}
+
+std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::StoredModel& model,
+                                                           const domain::EngineInfo& engine,
+                                                           engine::LaunchSpec& launch) {
+  if (!prefixes_) return nullptr;
+  const config::ModelConfig config = config_.effective_for(model.manifest.id);
+  auto plan = plan_prefixes(model, engine, config, config.slots.value_or(kDefaultSlots));
+  auto folder = plan ? prefixes_->store().folder_for(plan->fingerprint) : std::unexpected(plan.error());
+  if (!folder) {
+    spdlog::warn("{}: {}", model.manifest.id.text(), folder.error().message);
+    return nullptr;
+  }
+  launch.slot_save_folder = std::move(*folder);
+  launch.keep_idle_slots = true;
+  launch.prompt_cache_mib = static_cast<std::uint32_t>(config_.prefix().memory >> 20);
+  return prefixes_->open(std::move(*plan));
+}
+
+// Of a model that did not run yet: what lies on disk for it, once the engine is known.
+std::optional<domain::PrefixHeld> App::prefix_held(const artifact::StoredModel& model) {
+  const auto& engine = engine_.last();
+  if (!prefixes_ || !engine || !*engine) return std::nullopt;
+  const config::ModelConfig config = config_.effective_for(model.manifest.id);
+  const auto plan = plan_prefixes(model, **engine, config, config.slots.value_or(kDefaultSlots));
+  if (!plan) return std::nullopt;
+  const auto totals = prefixes_->store().totals(plan->fingerprint);
+  return domain::PrefixHeld{.tokens_memory = 0, .tokens_disk = totals.tokens, .bytes_disk = totals.bytes};
 }
 
 // Known once the engine is: its build and backends are part of what packed weights depend on.

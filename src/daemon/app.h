@@ -8,6 +8,8 @@
 
 #include "daemon/adapters.h"
 #include "daemon/journal.h"
+#include "daemon/prefixes.h"
+#include "engine/launch.h"
 #include "engine/supervisor.h"
 #include "http/native_api.h"
 #include "http/ollama_api.h"
@@ -36,6 +38,11 @@ class App {
   [[nodiscard]] rt::Task<void> stop_on_signal();
   [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
   [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
+  // Turns the prefix tier on in what will be launched; null where it cannot be.
+  [[nodiscard]] std::shared_ptr<keeper::PrefixSession> prefix_session(const artifact::StoredModel& model,
+                                                                      const domain::EngineInfo& engine,
+                                                                      engine::LaunchSpec& launch);
+  [[nodiscard]] std::optional<domain::PrefixHeld> prefix_held(const artifact::StoredModel& model);
   void describe_configured(domain::ModelView& view) const;
   [[nodiscard]] keeper::KeepRule keep_rule_of(const domain::ModelId& id) const;
   void reap();
@@ -57,9 +64,11 @@ class App {
   Journal journal_{io_.get_executor(), clock_};
   EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;
+  std::unique_ptr<keeper::PrefixTier> prefixes_;  // null: prompt states are not kept
   std::unique_ptr<keeper::Keeper> keeper_;
   std::unique_ptr<KeeperGate> gate_;
   std::unique_ptr<StoreShelf> shelf_;
+  std::unique_ptr<TierPrefixes> prefix_shelf_;
   std::unique_ptr<HostProbe> probe_;
   std::unique_ptr<http::LayerJobs> jobs_;
   std::unique_ptr<http::Relay> relay_;

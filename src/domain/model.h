@@ -27,6 +27,13 @@ struct Failure {
   std::optional<base::Wall> retry_at;  // empty: nothing is held back, the next request tries again
 };
 
+// Beginnings of prompts that are held for a model.
+struct PrefixHeld {
+  std::uint64_t tokens_memory = 0;  // in the slots of the running engine
+  std::uint64_t tokens_disk = 0;
+  base::Bytes bytes_disk = 0;
+};
+
 // All of it is owned by whoever asked; a snapshot, already stale when read.
 struct ModelView {
   ModelId id;
@@ -38,6 +45,7 @@ struct ModelView {
   LayerReadings layers;
   bool artifact_verified = false;
   std::optional<std::string> packed_key;
+  std::optional<PrefixHeld> prefix;
   std::optional<int> pid;
   std::optional<base::Wall> process_started_at;
   std::optional<base::Bytes> memory_measured;  // resident bytes of the engine process

@@ -44,9 +44,9 @@ Json layers_of(const ModelView& model) {
             {"misses", nullptr}}},
           {"prefix",
            {{"state", state_of(at(model.layers, Layer::prefix))},
-            {"tokens_memory", nullptr},
-            {"tokens_disk", nullptr},
-            {"bytes_disk", nullptr}}}};
+            {"tokens_memory", model.prefix ? Json(model.prefix->tokens_memory) : Json(nullptr)},
+            {"tokens_disk", model.prefix ? Json(model.prefix->tokens_disk) : Json(nullptr)},
+            {"bytes_disk", model.prefix ? Json(model.prefix->bytes_disk) : Json(nullptr)}}}};
 }
 
 Json until_of(bool forever, const std::optional<base::Wall>& until) {

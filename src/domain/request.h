@@ -54,6 +54,22 @@ struct ProcessDelta {
   std::uint64_t major_faults = 0;
 };
 
+// What was done for the beginning of the prompt between the engine being ready and the request being sent. Instants
+// that never came stay empty.
+struct PrefixObservation {
+  std::optional<base::Mono> template_began;  // asked the engine to render the prompt
+  std::optional<base::Mono> tokenize_began;
+  std::optional<base::Mono> tokenized;
+  std::optional<base::Mono> restore_began;  // a stored state was looked over and read in
+  std::optional<base::Mono> restored;
+  std::int64_t restored_tokens = 0;  // of the prompt, in that state
+  base::Bytes restored_bytes = 0;
+  std::optional<double> saved_ms;  // prefill that the state made unnecessary, less what restoring it took; once used
+  // What kept most of the prompt from being reused, when that is known: "your prompt changes at token 41: a clock …".
+  std::optional<std::string> broken;
+  std::optional<double> broken_ms;  // what it cost
+};
+
 struct HostReading {
   std::optional<double> cpu_mhz;
   std::optional<double> gpu_mhz;
@@ -83,6 +99,7 @@ struct RequestObservation {
   bool engine_was_busy = false;             // other requests held every slot when it was sent
   std::optional<EngineTimings> timings;
   std::optional<ProbeTimes> probe;  // only when no other request ran on this engine meanwhile
+  PrefixObservation prefix;
   std::optional<ProcessDelta> process;
   LayerReadings before;
   HostReading host;
@@ -95,6 +112,8 @@ struct StageSpan {
   double critical_ms = 0;  // its share of the critical path
   std::optional<base::Bytes> bytes;
   Source source = Source::hearth;
+  std::optional<std::int64_t> tokens;  // prefix_restore only
+  std::optional<double> saved_ms;      // prefix_restore only
 };
 
 enum class Confidence { measured, inferred };

@@ -16,8 +16,12 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json written(const StageSpan& span) {
-  return {{"stage", name_of(span.stage)},    {"start_ms", span.start_ms},    {"ms", span.ms},
-          {"critical_ms", span.critical_ms}, {"bytes", or_null(span.bytes)}, {"source", name_of(span.source)}};
+  Json json = {{"stage", name_of(span.stage)},    {"start_ms", span.start_ms},    {"ms", span.ms},
+               {"critical_ms", span.critical_ms}, {"bytes", or_null(span.bytes)}, {"source", name_of(span.source)}};
+  if (span.stage != Stage::prefix_restore) return json;
+  json["tokens"] = or_null(span.tokens);
+  json["saved_ms"] = or_null(span.saved_ms);
+  return json;
 }
 
 // Every stage once, in order; a record that carries only some of them is filled up with zeroes.
@@ -197,7 +201,9 @@ StageSpan read_span(Fields from) {
           .ms = from.number("ms"),
           .critical_ms = from.number("critical_ms"),
           .bytes = from.maybe_count<base::Bytes>("bytes"),
-          .source = from.word<Source>("source", source_named)};
+          .source = from.word<Source>("source", source_named),
+          .tokens = from.maybe_count<std::int64_t>("tokens"),
+          .saved_ms = from.maybe_number("saved_ms")};
 }
 
 // The stages in their order, each once, whatever the text leaves out.

@@ -120,7 +120,8 @@ base::Result<ChangeBody> change_in(const std::string& body) {
   if (!json.contains("layer") || json["layer"].is_null()) return change;
   if (json["layer"].is_string()) change.layer = domain::layer_named(json["layer"].get_ref<const std::string&>());
   if (!change.layer)
-    return base::fail(ErrorCode::bad_request, "\"layer\" must be the name of a layer: pages, process or weights");
+    return base::fail(ErrorCode::bad_request,
+                      "\"layer\" must be the name of a layer: pages, process, weights or prefix");
   return change;
 }
 

@@ -35,6 +35,14 @@ class EngineLease {
   // The request has been written to the engine: notes what conclude() compares with. Not before, because each of the
   // kernel's counters that is read would put off the first token.
   virtual void note_sent() = 0;
+  // What to send to the engine at that path instead of `body`: the same, or with the slot named that suits its prompt.
+  // What the engine had computed for the prompt's beginning earlier is brought back first; the observation says so.
+  [[nodiscard]] virtual rt::Task<std::string> fit(std::string path, std::string body,
+                                                  domain::RequestObservation& observation) {
+    (void)path;
+    (void)observation;
+    co_return body;
+  }
   // At the end of the request: fills in the layers as they were before it, what the kernel counted for the engine
   // meanwhile, and the state of the host. `answered`: the engine's answer was whole.
   virtual void conclude(domain::RequestObservation& observation, bool answered) = 0;

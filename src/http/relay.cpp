@@ -85,6 +85,8 @@ rt::Task<void> Relay::answer(Call& call) {
   call.lease = std::move(*lease);
   call.seen.admitted = clock_.now();
   call.lease->describe(call.seen);
+  call.plan->upstream =
+      co_await call.lease->fit(std::string(path_of(call.endpoint)), std::move(call.plan->upstream), call.seen);
   co_await carry(call);
 }
 

@@ -25,13 +25,24 @@ namespace {
 constexpr std::chrono::seconds kReadingsFresh{60};
 constexpr std::chrono::seconds kIdleBeforeMeasuring{1};
 
+constexpr std::chrono::seconds kSavingBeforeAnEnd{10};
+
+// False when the time was up.
+rt::Task<bool> within_limit(std::chrono::steady_clock::duration limit, rt::Task<void> task) {
+  using namespace rt::asio::experimental::awaitable_operators;
+  rt::asio::steady_timer timer(co_await rt::asio::this_coro::executor, limit);
+  const auto first = co_await (std::move(task) || timer.async_wait(rt::kTuple));
+  co_return first.index() == 0;
+}
+
 bool has_process(ModelState state) {
   return state == ModelState::ready || state == ModelState::busy || state == ModelState::hibernated;
 }
 
 base::Error cannot_change(domain::LayerAction action, Layer layer) {
-  return {ErrorCode::unsupported, fmt::format("layer {} cannot be changed with {}; pages, process and weights can",
-                                              name_of(layer), name_of(action))};
+  return {ErrorCode::unsupported,
+          fmt::format("layer {} cannot be changed with {}; pages, process, weights and prefix can", name_of(layer),
+                      name_of(action))};
 }
 
 // Bytes of the published files in a folder of packed weights (docs/packed-format.md).
@@ -74,8 +85,11 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
   if (!service) co_return base::pass(service);
   // Somebody may have come first while we waited; theirs stays.
   const auto [place, fresh] = residents_.try_emplace(id);
-  if (fresh) place->second = std::make_shared<Resident>(std::move(service->supervisor), service->slots);
-  if (fresh) place->second->context = service->context;
+  if (fresh) {
+    place->second = std::make_shared<Resident>(std::move(service->supervisor), service->slots);
+    place->second->context = service->context;
+    place->second->prefix = std::move(service->prefix);
+  }
   co_return place->second;
 }
 
@@ -92,8 +106,10 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   // A start goes on when its asker leaves; the wish to keep what comes of it counts from its end.
   if ((*resident)->state() == ModelState::starting || !has_process((*resident)->state()))
     tasks_.spawn(hold_until_started(*resident, claim));
+  if ((*resident)->prefix && !has_process((*resident)->state())) tasks_.spawn(prefetch_beside(*resident));
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
+  if ((*resident)->prefix) (*resident)->prefix->attach(ready->socket_path, ready->generation);
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
   const bool wakes = (*resident)->hibernated();
   if (wakes) tasks_.spawn(wake_beside(*resident));
@@ -152,6 +168,11 @@ std::shared_ptr<const domain::LayerReadings> Keeper::readings_now(const domain::
   return readings;
 }
 
+void Keeper::settle_soon(const domain::ModelId& id) {
+  const auto known = residents_.find(id);
+  if (known != residents_.end() && known->second->state() == ModelState::ready) measure_when_idle(id, *known->second);
+}
+
 void Keeper::measure_when_idle(const domain::ModelId& id, Resident& resident) {
   if (resident.measuring_soon) return;
   resident.measuring_soon = true;
@@ -165,7 +186,9 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
   known->second->measuring_soon = false;
   if (!waited || known->second->in_flight() > 0) co_return;
   auto readings = std::make_shared<domain::LayerReadings>();
-  at(*readings, Layer::process).warmth = has_process(known->second->state()) ? Warmth::warm : Warmth::cold;
+  const std::shared_ptr<Resident> resident = known->second;
+  at(*readings, Layer::process).warmth = has_process(resident->state()) ? Warmth::warm : Warmth::cold;
+  if (resident->prefix && resident->state() == ModelState::ready) co_await resident->prefix->settle(false);
   co_await note_readings(id, std::move(readings));
 }
 
@@ -196,6 +219,11 @@ rt::Task<domain::LayerReadings> Keeper::measure(artifact::StoredModel model) {
     at(readings, Layer::packed) =
         domain::LayerReading{.warmth = bytes > 0 ? Warmth::warm : Warmth::cold, .bytes = bytes};
   }
+  if (const auto held = prefix_of(model)) {
+    const bool any = held->tokens_disk + held->tokens_memory > 0;
+    at(readings, Layer::prefix) =
+        domain::LayerReading{.warmth = any ? Warmth::warm : Warmth::cold, .bytes = held->bytes_disk};
+  }
   co_return readings;
 }
 
@@ -213,6 +241,7 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
                          .parameters = manifest.gguf.parameters,
                          .context_length = manifest.gguf.context_length};
   view.layers = co_await measure(model);
+  view.prefix = prefix_of(model);
   parts_.configured(view);
   if (const std::string folder = parts_.packed_folder(model); !folder.empty()) {
     view.packed_key = std::filesystem::path(folder).filename();
@@ -258,6 +287,7 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
       co_return base::fail(ErrorCode::in_use,
                            fmt::format("model {} is {}; wait until its requests are done", id.text(), name_of(state)));
     }
+    co_await save_prefixes(resident);
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
     residents_.erase(id);
   }
@@ -320,6 +350,7 @@ rt::Task<WorkResult> Keeper::stop_engine(domain::ModelId id) {
   const base::Mono begun = parts_.clock.now();
   auto resident = running(id);
   if (!resident) co_return base::pass(resident);
+  co_await save_prefixes(*resident);
   if ((*resident)->in_flight() > 0) {
     co_return base::fail(ErrorCode::in_use, fmt::format("model {} is answering; stop it when it is done", id.text()));
   }
@@ -333,6 +364,7 @@ rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer, domain::Asker
   auto model = co_await stored(id);
   if (!model) co_return base::pass(model);
   if (layer == Layer::pages) co_return co_await changer_.warm_pages(model->path);
+  if (layer == Layer::prefix) co_return co_await warm_prefix(id, std::move(asker));
   if (layer != Layer::process && layer != Layer::weights)
     co_return std::unexpected(cannot_change(domain::LayerAction::warm, layer));
   const auto known = residents_.find(id);
@@ -352,9 +384,11 @@ rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
   if (!model) co_return base::pass(model);
   if (layer == Layer::pages) co_return co_await changer_.cool_pages(model->path);
   if (layer == Layer::process) co_return co_await stop_engine(id);
+  if (layer == Layer::prefix) co_return co_await cool_prefix(id);
   if (layer != Layer::weights) co_return std::unexpected(cannot_change(domain::LayerAction::cool, layer));
   auto resident = running(id);
   if (!resident) co_return base::pass(resident);
+  co_await save_prefixes(*resident);
   auto work = co_await changer_.hibernate(*resident);
   if (work) (*resident)->votes.clear();
   co_return work;
@@ -368,12 +402,54 @@ void Keeper::keep_for(const domain::ModelId& id, const domain::Asker& asker) {
   cooler_.look_again();
 }
 
+rt::Task<void> Keeper::prefetch_beside(std::shared_ptr<Resident> resident) { co_await resident->prefix->prefetch(); }
+
+// What passed since the last idle moment, while there is still an engine to ask.
+rt::Task<void> Keeper::save_prefixes(std::shared_ptr<Resident> resident) {
+  if (!resident->prefix || resident->state() != ModelState::ready) co_return;
+  const bool saved = co_await within_limit(kSavingBeforeAnEnd, resident->prefix->settle(true));
+  if (!saved) spdlog::warn("saving prompt states took longer than its time and was given up");
+}
+
+std::optional<domain::PrefixHeld> Keeper::prefix_of(const artifact::StoredModel& model) const {
+  const auto resident = residents_.find(model.manifest.id);
+  if (resident != residents_.end() && resident->second->prefix) {
+    auto held = resident->second->prefix->held();
+    if (!has_process(resident->second->state())) held.tokens_memory = 0;
+    return held;
+  }
+  return parts_.prefix_held ? parts_.prefix_held(model) : std::nullopt;
+}
+
+rt::Task<WorkResult> Keeper::warm_prefix(domain::ModelId id, domain::Asker asker) {
+  auto lease = co_await acquire(id, std::move(asker));
+  if (!lease) co_return base::pass(lease);
+  const auto resident = residents_.find(id);
+  if (resident == residents_.end() || !resident->second->prefix)
+    co_return base::fail(ErrorCode::unsupported,
+                         "prefixes are not kept here; see [prefix] enabled and `hearth doctor`");
+  const std::shared_ptr<PrefixSession> session = resident->second->prefix;
+  co_return co_await session->warm();
+}
+
+rt::Task<WorkResult> Keeper::cool_prefix(domain::ModelId id) {
+  auto resident = co_await resident_for(id);
+  if (!resident) co_return base::pass(resident);
+  const std::shared_ptr<PrefixSession> session = (*resident)->prefix;
+  if (!session)
+    co_return base::fail(ErrorCode::unsupported,
+                         "prefixes are not kept here; see [prefix] enabled and `hearth doctor`");
+  if (!has_process((*resident)->state())) session->detach();
+  co_return co_await session->cool();
+}
+
 std::optional<base::Duration> Keeper::oldest_wait() const {
   if (waiting_since_.empty()) return std::nullopt;
   return parts_.clock.now() - *waiting_since_.begin();
 }
 
 rt::Task<void> Keeper::stop_one(std::shared_ptr<Resident> resident) {
+  co_await save_prefixes(resident);
   if (auto stopped = co_await resident->supervisor().shut_down(); !stopped)
     spdlog::error("{}", stopped.error().message);
 }

@@ -29,7 +29,8 @@ namespace hearth::keeper {
 struct Service {
   std::unique_ptr<engine::Supervisor> supervisor;
   unsigned slots = 1;
-  std::optional<std::uint64_t> context;  // tokens that one request may have, where that is known
+  std::optional<std::uint64_t> context;   // tokens that one request may have, where that is known
+  std::shared_ptr<PrefixSession> prefix;  // null: states of prompts are not kept
 };
 
 // What the configuration says of keeping one model.
@@ -56,6 +57,8 @@ struct KeeperParts {
   std::function<KeepRule(const domain::ModelId&)> keep_rule;
   std::function<void(domain::Event)> on_event;  // may be empty
   rt::TaskGroup::CrashHandler on_crash;
+  // What is stored of the model's prompts; empty when it is not known or nothing is kept. May be left out.
+  std::function<std::optional<domain::PrefixHeld>(const artifact::StoredModel&)> prefix_held = {};
 };
 
 class Keeper {
@@ -90,6 +93,9 @@ class Keeper {
   // Cools what is due now; the keeper does so by itself when the time comes.
   [[nodiscard]] rt::Task<void> cool_what_is_due() { return cooler_.cool_what_is_due(); }
 
+  // Something was declared for this model: it is looked after when it is idle next, which may be now.
+  void settle_soon(const domain::ModelId& id);
+
   // The longest that a request which still waits for an engine has waited.
   [[nodiscard]] std::optional<base::Duration> oldest_wait() const;
   // Stops every engine, for good. Leases that are left lose theirs.
@@ -115,6 +121,11 @@ class Keeper {
   [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
                                                                           Resident& resident);
   [[nodiscard]] rt::Task<void> stop_one(std::shared_ptr<Resident> resident);
+  [[nodiscard]] std::optional<domain::PrefixHeld> prefix_of(const artifact::StoredModel& model) const;
+  [[nodiscard]] rt::Task<WorkResult> warm_prefix(domain::ModelId id, domain::Asker asker);
+  [[nodiscard]] rt::Task<WorkResult> cool_prefix(domain::ModelId id);
+  [[nodiscard]] rt::Task<void> prefetch_beside(std::shared_ptr<Resident> resident);
+  [[nodiscard]] rt::Task<void> save_prefixes(std::shared_ptr<Resident> resident);
   void measure_when_idle(const domain::ModelId& id, Resident& resident);
   [[nodiscard]] rt::Task<void> note_readings_when_idle(domain::ModelId id);
   [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);

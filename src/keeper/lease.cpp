@@ -52,6 +52,7 @@ std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObserv
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
   observation.probe = probe_times(observation);
+  if (resident_->prefix) resident_->prefix->conclude(prompt_, observation);
   observation.before = *before_;
   if (!begun_) return;
   const sys::ProcReading& then = begun_->process;
@@ -61,6 +62,13 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
                                                .major_faults = *now.major_faults - *then.major_faults};
   }
   observation.host = surroundings_.host.since(begun_->host);
+}
+
+rt::Task<std::string> Lease::fit(std::string path, std::string body, domain::RequestObservation& observation) {
+  const std::shared_ptr<PrefixSession> session = resident_->prefix;
+  if (!session) co_return body;
+  session->attach(ready_.socket_path, ready_.generation);
+  co_return co_await session->fit(std::move(path), std::move(body), prompt_, observation.prefix);
 }
 
 rt::Task<base::Error> Lease::why_gone() {

@@ -39,6 +39,9 @@ class Lease {
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
+  // The body to send to the engine at that path, which may name a slot that suits the prompt; a stored state is
+  // restored there first where that spares most of the prefill. Never fails. Once a lease.
+  [[nodiscard]] rt::Task<std::string> fit(std::string path, std::string body, domain::RequestObservation& observation);
   // The engine broke off: why it went away, waiting a moment for its end to be known.
   [[nodiscard]] rt::Task<base::Error> why_gone();
 
@@ -58,6 +61,7 @@ class Lease {
     HostSampler::Sample host;
   };
   std::optional<Begin> begun_;  // empty: nothing was asked of the engine
+  PromptUse prompt_;
 };
 
 }  // namespace hearth::keeper

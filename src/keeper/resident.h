@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "domain/model.h"
 #include "engine/supervisor.h"
+#include "keeper/prefix_session.h"
 #include "policy/keep_alive.h"
 
 namespace hearth::keeper {
@@ -54,6 +55,7 @@ class Resident {
   bool pinned = false;                        // asked for while the server runs; the configuration may pin besides
   bool cooling = false;                       // its weights are leaving, or its engine is stopping
   std::optional<base::Mono> cool_not_before;  // after a failure to cool
+  std::shared_ptr<PrefixSession> prefix;      // null where states of prompts are not kept
   bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
 
  private:

@@ -194,8 +194,15 @@ domain::Remedy remedy_for_pages(const Miss& miss, const std::vector<domain::Caus
   return {RemedyAction::pages_headroom, "leave the page cache room for the model's file", ms};
 }
 
+// How much of the prompt had been evaluated before is not known unless something was seen to break it, so neither is
+// what keeping it would save.
+domain::Remedy remedy_for_prefix(const domain::PrefixObservation& prefix) {
+  if (prefix.broken) return {RemedyAction::prefix, *prefix.broken, prefix.broken_ms};
+  return {RemedyAction::prefix, "keep the state of the prompt's beginning", std::nullopt};
+}
+
 domain::Remedy remedy_for(const Miss& miss, const std::vector<domain::StageSpan>& stages,
-                          const std::vector<domain::CausalEvent>& because) {
+                          const std::vector<domain::CausalEvent>& because, const domain::PrefixObservation& prefix) {
   switch (miss.layer) {
     case Layer::process:
     case Layer::weights:
@@ -209,9 +216,8 @@ domain::Remedy remedy_for(const Miss& miss, const std::vector<domain::StageSpan>
       return {RemedyAction::packed, "keep the packed weights", miss.ms};
     case Layer::kernels:
       return {RemedyAction::kernels, "keep the compiled kernels", miss.ms};
-    // How much of the prompt had been evaluated before is not known, so neither is what this would save.
     case Layer::prefix:
-      return {RemedyAction::prefix, "keep the state of the prompt's beginning", std::nullopt};
+      return remedy_for_prefix(prefix);
     case Layer::power:
       break;
   }
@@ -250,7 +256,7 @@ std::optional<domain::Cause> find_cause(const domain::RequestObservation& observ
   cause.share = miss->ms / waited;
   cause.confidence = miss->confidence;
   cause.because = reasons(observation, miss->layer, history);
-  cause.remedy = worthwhile(remedy_for(*miss, stages, cause.because), miss->ms);
+  cause.remedy = worthwhile(remedy_for(*miss, stages, cause.because, observation.prefix), miss->ms);
   add_evidence(cause, observation);
   return cause;
 }

@@ -39,6 +39,20 @@ class FakeFiles final : public Files {
     }
     return found->second->seen;
   }
+  [[nodiscard]] base::Result<std::string> read_at(const std::string& path, base::Bytes offset,
+                                                  std::size_t at_most) const override {
+    const auto found = seen_.find(path);
+    if (found == seen_.end()) return base::fail_errno("opening " + path, ENOENT);
+    const std::string& contents = found->second->seen;
+    return offset < contents.size() ? contents.substr(offset, at_most) : std::string();
+  }
+  [[nodiscard]] base::Status sync_file(const std::string& path) override {
+    if (auto allowed = change("syncing " + path); !allowed) return allowed;
+    const auto found = seen_.find(path);
+    if (found == seen_.end()) return base::fail_errno("opening " + path, ENOENT);
+    found->second->synced = found->second->seen;
+    return {};
+  }
   [[nodiscard]] base::Result<base::Bytes> size(const std::string& path) const override {
     if (directories_.contains(path)) {
       return base::fail(base::ErrorCode::unsupported, "looking at " + path + ": it is not a regular file");

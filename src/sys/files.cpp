@@ -100,6 +100,29 @@ base::Result<std::string> LinuxFiles::read(const std::string& path, base::Bytes 
   }
 }
 
+base::Result<std::string> LinuxFiles::read_at(const std::string& path, base::Bytes offset, std::size_t at_most) const {
+  const auto fd = open_file(path, O_RDONLY);
+  if (!fd) return base::fail_errno("opening " + path, errno);
+  std::string contents(at_most, '\0');
+  std::size_t have = 0;
+  while (have < at_most) {
+    const auto count = retry_interrupted(
+        [&] { return ::pread(fd.get(), contents.data() + have, at_most - have, static_cast<off_t>(offset + have)); });
+    if (count < 0) return base::fail_errno("reading " + path, errno);
+    if (count == 0) break;
+    have += static_cast<std::size_t>(count);
+  }
+  contents.resize(have);
+  return contents;
+}
+
+base::Status LinuxFiles::sync_file(const std::string& path) {
+  const auto fd = open_file(path, O_RDONLY);
+  if (!fd) return base::fail_errno("opening " + path, errno);
+  if (retry_interrupted([&] { return ::fsync(fd.get()); }) != 0) return base::fail_errno("syncing " + path, errno);
+  return {};
+}
+
 base::Result<base::Bytes> LinuxFiles::size(const std::string& path) const {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return base::fail_errno("looking at " + path, errno);

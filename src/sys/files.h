@@ -42,6 +42,11 @@ class Files {
 
   // The whole file. Errors also: too_large when it has more than `at_most` bytes.
   [[nodiscard]] virtual base::Result<std::string> read(const std::string& path, base::Bytes at_most) const = 0;
+  // At most `at_most` bytes from `offset`; fewer only at the end of the file.
+  [[nodiscard]] virtual base::Result<std::string> read_at(const std::string& path, base::Bytes offset,
+                                                          std::size_t at_most) const = 0;
+  // Makes the contents of a file that another process wrote survive a power loss.
+  [[nodiscard]] virtual base::Status sync_file(const std::string& path) = 0;
   // Its length in bytes. Errors also: unsupported when it is not a regular file.
   [[nodiscard]] virtual base::Result<base::Bytes> size(const std::string& path) const = 0;
   // The names in a folder (without "." and ".."), sorted.
@@ -82,6 +87,9 @@ enum class Survives { process_death, power_loss };
 class LinuxFiles final : public Files {
  public:
   [[nodiscard]] base::Result<std::string> read(const std::string& path, base::Bytes at_most) const override;
+  [[nodiscard]] base::Result<std::string> read_at(const std::string& path, base::Bytes offset,
+                                                  std::size_t at_most) const override;
+  [[nodiscard]] base::Status sync_file(const std::string& path) override;
   [[nodiscard]] base::Result<base::Bytes> size(const std::string& path) const override;
   [[nodiscard]] base::Result<std::vector<std::string>> list(const std::string& directory) const override;
   [[nodiscard]] base::Result<base::Bytes> free_space(const std::string& directory) const override;

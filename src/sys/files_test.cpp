@@ -50,6 +50,20 @@ class FilesContract : public testing::Test {
 using Places = testing::Types<OnDisk, InMemory>;
 TYPED_TEST_SUITE(FilesContract, Places);
 
+TYPED_TEST(FilesContract, ReadsAPartOfAFile) {
+  ASSERT_TRUE(write_atomic(this->files(), this->path("a"), "0123456789"));
+  EXPECT_EQ(this->files().read_at(this->path("a"), 2, 3), "234");
+  EXPECT_EQ(this->files().read_at(this->path("a"), 8, 100), "89");
+  EXPECT_EQ(this->files().read_at(this->path("a"), 10, 1), "");
+  EXPECT_EQ(this->files().read_at(this->path("b"), 0, 1).error().code, ErrorCode::not_found);
+}
+
+TYPED_TEST(FilesContract, SyncsAFileThatSomebodyElseWrote) {
+  ASSERT_TRUE(write_atomic(this->files(), this->path("a"), "x", Survives::process_death));
+  EXPECT_TRUE(this->files().sync_file(this->path("a")));
+  EXPECT_EQ(this->files().sync_file(this->path("b")).error().code, ErrorCode::not_found);
+}
+
 TYPED_TEST(FilesContract, AtomicWriteReplacesTheWhole) {
   for (const Survives survives : {Survives::process_death, Survives::power_loss}) {
     ASSERT_TRUE(write_atomic(this->files(), this->path("a"), "a longer first text", survives));

@@ -156,6 +156,28 @@ void add_split_from_end(StageSheet& sheet, const domain::RequestObservation& obs
 
 bool at_least(Duration span, double ms) { return !(ms > base::to_ms(span)); }
 
+// Between the engine being ready and the request being sent: what was done for the prompt's beginning.
+void add_preparation(StageSheet& sheet, const domain::RequestObservation& observation, Duration from, Duration to) {
+  const auto& prefix = observation.prefix;
+  Duration at = from;
+  const auto until = [&](Stage stage, const std::optional<base::Mono>& instant) {
+    if (!instant) return;
+    const Duration end = std::clamp(*instant - observation.received, at, to);
+    sheet.add(stage, at, end, Source::hearth);
+    at = end;
+  };
+  until(Stage::other, prefix.template_began);
+  until(Stage::chat_template, prefix.tokenize_began);
+  until(Stage::tokenize, prefix.tokenized);
+  until(Stage::other, prefix.restore_began);
+  until(Stage::prefix_restore, prefix.restored);
+  if (prefix.restored) {
+    sheet.set_bytes(Stage::prefix_restore, prefix.restored_bytes);
+    sheet.set_restored(prefix.restored_tokens, prefix.saved_ms);
+  }
+  sheet.add(Stage::other, at, to, Source::hearth);
+}
+
 void add_engine_work(StageSheet& sheet, const domain::RequestObservation& observation, const Instants& at,
                      Duration to) {
   if (at.sent) {
@@ -201,7 +223,7 @@ std::vector<domain::StageSpan> stages_of(const domain::RequestObservation& obser
   sheet.add(Stage::admission, Duration::zero(), next_of({at.asked, at.admitted, at.sent, at.prefill_began}, to),
             Source::hearth);
   if (at.asked) add_wait(sheet, observation, *at.asked, next_of({at.admitted, at.sent, at.prefill_began}, to));
-  if (at.admitted) sheet.add(Stage::other, *at.admitted, next_of({at.sent, at.prefill_began}, to), Source::hearth);
+  if (at.admitted) add_preparation(sheet, observation, *at.admitted, next_of({at.sent, at.prefill_began}, to));
   add_engine_work(sheet, observation, at, to);
   if (at.first_token) sheet.add(Stage::decode, *at.first_token, at.finished, Source::hearth);
   return sheet.told();

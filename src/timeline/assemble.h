@@ -13,7 +13,8 @@
 //                              and out of these, weights_load first, storage_read takes the time the loading thread
 //                              slept on storage, in proportion when the request did not see the whole start. What is
 //                              before the spawn (another model going, back-off) and after ready is queue.
-//   admitted -> sent           other
+//   admitted -> sent           template, tokenize and prefix_restore where the prompt's beginning was looked up, else
+//                              other
 //   sent -> prefill_began      tokenize and prefix_restore as long as the probe in the engine says, the rest queue when
 //                              the engine was busy, else other (the template is in it)
 //   prefill_began -> token     prefill as long as the probe, else the engine's prompt_ms says, the rest first_decode

@@ -33,12 +33,15 @@ domain::StageSpan StageSheet::told(domain::Stage stage) const {
   const bool is_decode = stage == domain::Stage::decode;
   const Duration end = is_decode ? finished_ : first_token_.value_or(finished_);
   const Duration from = row.length > Duration::zero() ? std::min(row.from, end - row.length) : Duration::zero();
+  const bool restored = stage == domain::Stage::prefix_restore;
   return {.stage = stage,
           .start_ms = base::to_ms(from),
           .ms = base::to_ms(row.length),
           .critical_ms = base::to_ms(row.critical),
           .bytes = row.bytes,
-          .source = row.source};
+          .source = row.source,
+          .tokens = restored ? restored_tokens_ : std::nullopt,
+          .saved_ms = restored ? saved_ms_ : std::nullopt};
 }
 
 std::vector<domain::StageSpan> StageSheet::told() const {

@@ -23,6 +23,11 @@ class StageSheet {
   void add_span(domain::Stage stage, base::Duration from, base::Duration length, base::Duration critical,
                 domain::Source source);
   void set_bytes(domain::Stage stage, base::Bytes bytes);
+  // What prefix_restore brought, and what that saved where it is known.
+  void set_restored(std::int64_t tokens, std::optional<double> saved_ms) {
+    restored_tokens_ = tokens;
+    saved_ms_ = saved_ms;
+  }
 
   // Every stage, in order.
   [[nodiscard]] std::vector<domain::StageSpan> told() const;
@@ -37,6 +42,8 @@ class StageSheet {
   [[nodiscard]] domain::StageSpan told(domain::Stage stage) const;
 
   std::array<Row, domain::kAllStages.size()> rows_;
+  std::optional<std::int64_t> restored_tokens_;
+  std::optional<double> saved_ms_;
   std::optional<base::Duration> first_token_;
   base::Duration finished_;
 };

@@ -42,6 +42,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--seed", shape.seed, "The same seed and shape give the same bytes")->required();
   app.add_option("--context", shape.context, "Context length the file claims")->capture_default_str();
   app.add_option("--rope-base", shape.rope_base, "Base of the rotary frequencies")->capture_default_str();
+  app.add_option("--sliding-window", shape.sliding_window,
+                 "Tokens that five layers of six look back (0: all see everything)")
+      ->capture_default_str();
   app.add_flag("--untied", shape.untied, "Give the output a matrix of its own instead of the embedding's");
 }
 
@@ -52,7 +55,7 @@ int complain(int status, std::string_view sentence) {
 
 int make(const Options& options) {
   if (auto good = check(options.shape); !good) return complain(2, good.error().message);
-  const Plan plan = llama_plan(options.shape);
+  const Plan plan = plan_for(options.shape);
   const base::SystemClock clock;
   Progress progress(file_bytes(plan), clock, stderr);
   const auto written = write_model(

@@ -107,6 +107,13 @@ TEST_F(ModelFile, CanHaveAnOutputMatrixOfItsOwn) {
   EXPECT_EQ(llama_plan(shape).tensors.size(), llama_plan(small()).tensors.size() + 1);
 }
 
+TEST_F(ModelFile, ASlidingWindowAddsItsNormsToEachBlock) {
+  Shape shape = small();
+  shape.sliding_window = 64;
+  EXPECT_EQ(plan_for(shape).tensors.size(), llama_plan(small()).tensors.size() + 4 * shape.layers);
+  EXPECT_EQ(plan_for(small()).tensors.size(), llama_plan(small()).tensors.size());
+}
+
 TEST_F(ModelFile, TellsHowFarItIs) {
   const Plan plan = llama_plan(small());
   base::Bytes last = 0;

@@ -33,24 +33,29 @@ class Tensors {
 
 std::uint32_t u32(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
-void describe(const Shape& shape, GgufHead& head) {
+void describe(const Shape& shape, const std::string& architecture, GgufHead& head) {
+  const auto key = [&](std::string_view name) { return fmt::format("{}.{}", architecture, name); };
   const auto& layout = layout_of(shape.type);
-  head.text("general.architecture", "llama");
+  head.text("general.architecture", architecture);
   head.text("general.type", "model");
-  head.text("general.name",
-            fmt::format("Random llama {}x{} {} (seed {})", shape.layers, shape.embd, layout.name, shape.seed));
+  head.text("general.name", fmt::format("Random {} {}x{} {} (seed {})", architecture, shape.layers, shape.embd,
+                                        layout.name, shape.seed));
   head.number("general.file_type", layout.file_type);
   head.number("general.quantization_version", 2);
-  head.number("llama.block_count", u32(shape.layers));
-  head.number("llama.context_length", u32(shape.context));
-  head.number("llama.embedding_length", u32(shape.embd));
-  head.number("llama.feed_forward_length", u32(shape.ff));
-  head.number("llama.attention.head_count", u32(shape.heads));
-  head.number("llama.attention.head_count_kv", u32(shape.kv_heads));
-  head.real("llama.attention.layer_norm_rms_epsilon", 1e-5F);
-  head.number("llama.rope.dimension_count", u32(shape.head_size()));
-  head.real("llama.rope.freq_base", static_cast<float>(shape.rope_base));
-  head.number("llama.vocab_size", u32(shape.vocab));
+  head.number(key("block_count"), u32(shape.layers));
+  head.number(key("context_length"), u32(shape.context));
+  head.number(key("embedding_length"), u32(shape.embd));
+  head.number(key("feed_forward_length"), u32(shape.ff));
+  head.number(key("attention.head_count"), u32(shape.heads));
+  head.number(key("attention.head_count_kv"), u32(shape.kv_heads));
+  head.real(key("attention.layer_norm_rms_epsilon"), 1e-5F);
+  head.number(key("rope.dimension_count"), u32(shape.head_size()));
+  head.real(key("rope.freq_base"), static_cast<float>(shape.rope_base));
+  head.number(key("vocab_size"), u32(shape.vocab));
+  if (shape.sliding_window == 0) return;
+  head.number(key("attention.sliding_window"), u32(shape.sliding_window));
+  head.number(key("attention.key_length"), u32(shape.head_size()));
+  head.number(key("attention.value_length"), u32(shape.head_size()));
 }
 
 void describe(const Vocabulary& vocabulary, GgufHead& head) {
@@ -78,13 +83,16 @@ void add_block(const Shape& shape, std::uint64_t index, Tensors& tensors) {
   tensors.matrix(name("ffn_gate"), shape.embd, shape.ff);
   tensors.matrix(name("ffn_up"), shape.embd, shape.ff);
   tensors.matrix(name("ffn_down"), shape.ff, shape.embd);
+  if (shape.sliding_window == 0) return;
+  tensors.norm(name("attn_q_norm"), shape.head_size());
+  tensors.norm(name("attn_k_norm"), shape.head_size());
+  tensors.norm(name("post_attention_norm"), shape.embd);
+  tensors.norm(name("post_ffw_norm"), shape.embd);
 }
 
-}  // namespace
-
-Plan llama_plan(const Shape& shape) {
+Plan plan_of(const Shape& shape, const std::string& architecture) {
   Plan plan{.type = shape.type, .seed = shape.seed, .head = {}, .tensors = {}};
-  describe(shape, plan.head);
+  describe(shape, architecture, plan.head);
   describe(make_vocabulary(shape.vocab), plan.head);
   Tensors tensors(plan);
   tensors.matrix("token_embd.weight", shape.embd, shape.vocab);
@@ -94,5 +102,11 @@ Plan llama_plan(const Shape& shape) {
   if (shape.untied) tensors.matrix("output.weight", shape.embd, shape.vocab);
   return plan;
 }
+
+}  // namespace
+
+Plan llama_plan(const Shape& shape) { return plan_of(shape, "llama"); }
+Plan sliding_window_plan(const Shape& shape) { return plan_of(shape, "gemma3"); }
+Plan plan_for(const Shape& shape) { return shape.sliding_window > 0 ? sliding_window_plan(shape) : llama_plan(shape); }
 
 }  // namespace hearth::make_model

@@ -1,8 +1,8 @@
 #pragma once
 // Everything that a file of one architecture holds, decided before the first byte is written. Pure.
 //
-// An architecture is one function from a shape to a plan; writing a plan knows no architecture. Another one (a sliding
-// window, say) is another function beside llama_plan() and another option of the command line.
+// An architecture is one function from a shape to a plan; writing a plan knows no architecture. Another one is
+// another function beside llama_plan() and another option of the command line.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,5 +30,9 @@ struct Plan {
 
 // REQUIRES: check(shape).
 [[nodiscard]] Plan llama_plan(const Shape& shape);
+// The gemma3 architecture, for shapes with a sliding window. REQUIRES: check(shape), shape.sliding_window > 0.
+[[nodiscard]] Plan sliding_window_plan(const Shape& shape);
+// The one that the shape asks for.
+[[nodiscard]] Plan plan_for(const Shape& shape);
 
 }  // namespace hearth::make_model

@@ -30,6 +30,7 @@ base::Status check_bounds(const Shape& shape) {
       Bound{"--kv-heads", shape.kv_heads, 1, 1024},
       Bound{"--vocab", shape.vocab, kSmallestVocabulary, 1'048'576},
       Bound{"--context", shape.context, 16, 16'777'216},
+      Bound{"--sliding-window", shape.sliding_window, 0, 16'777'216},
   };
   for (const auto& [option, value, least, most] : bounds) {
     if (value < least || value > most)

@@ -21,6 +21,9 @@ struct Shape {
   double rope_base = 500'000;
   WeightType type = WeightType::q4_0;
   std::uint64_t seed = 1;
+  // Tokens that a layer looks back, in five layers of six; 0: all layers see everything, and the architecture is
+  // llama's.
+  std::uint64_t sliding_window = 0;
   bool untied = false;  // an output matrix of its own instead of the embedding's
 
   [[nodiscard]] std::uint64_t head_size() const { return embd / heads; }

@@ -1,0 +1,20 @@
+#pragma once
+// One short question to an engine over its Unix socket, JSON in and out: template, tokens, slots.
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "domain/json.h"
+#include "rt/asio.h"
+
+namespace hearth::engine {
+
+inline constexpr std::size_t kLargestEngineAnswer = 32U << 20;
+
+// Errors: engine_failed (it closed, or answered with a status other than 200: with its own words), timeout,
+// cancelled. Cancelling, and the limit, close the connection, by which the engine gives the work up where it can.
+// `body`: empty asks with GET.
+[[nodiscard]] rt::Task<base::Result<domain::Json>> call_engine(std::string socket_path, std::string target,
+                                                               std::string body, std::chrono::milliseconds limit);
+
+}  // namespace hearth::engine

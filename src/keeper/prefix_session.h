@@ -1,0 +1,179 @@
+#pragma once
+// The prefix tier of one model: which slot of its engine holds what, what is restored before a request and saved after
+// it.
+//
+// Before a request it chooses a slot and, where a stored state spares most of the prompt, restores it there; none of
+// this can fail the request, and each question to the engine has its deadline. When the model is idle it looks at what
+// passed, saves the beginnings that repeat and those that were declared, and gives way as soon as a request comes. What
+// it believes of the slots is only ever used to choose: whether a state was used is read from the engine's own count
+// (cache_n).
+//
+// Thread: the I/O thread; disk work runs on the pool. Shared by the Resident and by every request's use of it.
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "domain/json.h"
+#include "domain/layer_work.h"
+#include "domain/request.h"
+#include "keeper/prefix_plan.h"
+#include "prefix/discovery.h"
+#include "prefix/slot_choice.h"
+#include "prefix/store.h"
+#include "rt/blocking_pool.h"
+#include "sys/pages.h"
+
+namespace hearth::keeper {
+
+class PrefixSession;
+
+// One request's use of the session; letting go of it frees its slot.
+class PromptUse {
+ public:
+  PromptUse() = default;
+  ~PromptUse();
+  PromptUse(const PromptUse&) = delete;
+  PromptUse& operator=(const PromptUse&) = delete;
+
+ private:
+  friend class PrefixSession;
+  std::shared_ptr<PrefixSession> session_;
+  std::uint64_t generation_ = 0;
+  std::optional<unsigned> slot_;  // empty: the engine chooses
+  bool concluded_ = false;
+  std::string path_;
+  std::string body_;      // kept where its tokens are not known yet
+  std::string text_;      // prompt_text()
+  std::string rendered_;  // with its tokens, where the engine was asked for them
+  prefix::Tokens tokens_;
+  std::optional<prefix::Match> match_;  // what was restored for it
+  double restore_ms_ = 0;
+};
+
+class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
+ public:
+  struct Parts {
+    prefix::Store& store;
+    rt::BlockingPool& pool;
+    sys::Pages& pages;
+    const base::Clock& clock;
+    std::function<std::vector<DeclaredPrefix>()> declared;  // of this model, as they are now
+    std::function<void(domain::Event)> on_event;
+  };
+  PrefixSession(PrefixPlan plan, Parts parts);
+
+  [[nodiscard]] const PrefixPlan& plan() const { return plan_; }
+  // Where the engine is now. Another generation is another process: its slots are empty.
+  void attach(std::string socket_path, std::uint64_t generation);
+  // The engine is gone.
+  void detach() { attach({}, 0); }
+
+  // Reads what will probably be restored into the page cache, worth most first.
+  [[nodiscard]] rt::Task<void> prefetch();
+  // The body to send. Always gives one.
+  [[nodiscard]] rt::Task<std::string> fit(std::string path, std::string body, PromptUse& use,
+                                          domain::PrefixObservation& seen);
+  // The engine's answer was seen to its end, or not: what its timings say of the slot and of a restored state.
+  void conclude(PromptUse& use, domain::RequestObservation& observation);
+
+  // The work of idle moments. `hurry`: the engine is about to go, so only what would be lost with it.
+  [[nodiscard]] rt::Task<void> settle(bool hurry);
+  // On purpose: the state that is worth most into a slot, and the declared ones computed; everything dropped.
+  [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> warm();
+  [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> cool();
+
+  [[nodiscard]] domain::PrefixHeld held() const;
+  // Why states are not used with this model and engine; empty where they are.
+  [[nodiscard]] std::optional<std::string> ineffective() const {
+    return parts_.store.ineffective(plan_.model_digest, plan_.engine);
+  }
+  // The key of the stored state that covers a declared prefix; empty while there is none.
+  [[nodiscard]] std::optional<prefix::Match> stored(const std::string& declared_id) const;
+  // It was declared anew: its tokens are to be found out again.
+  void forget_declared(const std::string& declared_id) { declared_tokens_.erase(declared_id); }
+
+ private:
+  friend class PromptUse;
+  struct HeldSlot {
+    bool busy = false;
+    std::string text;       // prompt_text of what it holds; empty: nothing, or not known
+    prefix::Tokens tokens;  // the same as tokens, where they are known
+    std::uint64_t last_used = 0;
+  };
+  struct Unread {  // a prompt that passed and whose tokens nobody asked for yet
+    std::string path, body, text;
+  };
+  struct Recent {
+    std::string rendered;
+    prefix::Tokens tokens;
+  };
+  struct Rendered {
+    std::string text;
+    prefix::Tokens tokens;
+  };
+
+  // Requests (prefix_session.cpp)
+  [[nodiscard]] rt::Task<bool> engine_is_ours();
+  [[nodiscard]] rt::Task<base::Result<Rendered>> render(std::string path, std::string body,
+                                                        std::chrono::milliseconds limit,
+                                                        domain::PrefixObservation* seen);
+  [[nodiscard]] bool worth_asking(const std::string& text) const;
+  // What of the stored states this engine would use for these tokens.
+  [[nodiscard]] std::optional<prefix::Match> look_up(const prefix::Tokens& tokens, std::size_t least) const;
+  [[nodiscard]] bool cannot_cut_back() const;
+  [[nodiscard]] std::vector<prefix::SlotView> views(const PromptUse& use) const;
+  [[nodiscard]] rt::Task<bool> restore(unsigned slot, prefix::Match match);
+  [[nodiscard]] rt::Task<void> restore_for(PromptUse& use, prefix::Match match, domain::PrefixObservation& seen);
+  void judge_restore(PromptUse& use, domain::RequestObservation& observation);
+  void learn_speed(const domain::EngineTimings& timings);
+  void tell_change(const PromptUse& use, domain::RequestObservation& observation);
+  void remember(PromptUse& use);
+  void note_tokens(prefix::Tokens tokens);
+  void release(PromptUse& use);
+  void forget_slots();
+  [[nodiscard]] bool quiet() const { return open_ == 0; }
+  void tell(std::string what, std::string why, std::optional<base::Bytes> bytes = std::nullopt) const;
+
+  // Idle moments (prefix_settling.cpp)
+  [[nodiscard]] rt::Task<void> learn();
+  [[nodiscard]] rt::Task<void> save_wanted(bool hurry);
+  [[nodiscard]] rt::Task<void> compute_declared();
+  [[nodiscard]] rt::Task<void> preload();
+  [[nodiscard]] rt::Task<base::Result<prefix::Tokens>> tokens_of(DeclaredPrefix declared);
+  [[nodiscard]] rt::Task<base::Status> save(prefix::Tokens tokens, prefix::Origin origin, std::string name, bool hurry);
+  [[nodiscard]] rt::Task<base::Status> save_from(unsigned slot, prefix::Saving saving, bool hurry);
+  [[nodiscard]] rt::Task<base::Status> evaluate(unsigned slot, const prefix::Tokens& tokens, std::size_t held,
+                                                bool hurry);
+  [[nodiscard]] rt::Task<base::Status> store_slot(unsigned slot, prefix::Saving saving);
+  [[nodiscard]] std::optional<unsigned> slot_for(const prefix::Tokens& tokens) const;
+  [[nodiscard]] bool is_stored(const prefix::Tokens& tokens) const;
+
+  PrefixPlan plan_;
+  Parts parts_;
+  std::string socket_;
+  std::uint64_t generation_ = 0;
+  std::optional<bool> ours_;  // the engine is the one that the fingerprint was made for; empty: not asked yet
+  std::vector<HeldSlot> slots_;
+  std::uint64_t uses_ = 0;      // ascending, for last_used
+  std::size_t open_ = 0;        // requests that have not let go
+  std::size_t unassigned_ = 0;  // of these, in a slot that the engine chose
+  std::size_t requests_ = 0;    // that were given a slot
+  std::size_t continued_ = 0;   // of these, that continued what their slot held
+  std::optional<double> ms_per_token_;
+  std::deque<Unread> unread_;
+  std::deque<Recent> recent_;
+  prefix::Discovery discovery_;
+  std::deque<prefix::Tokens> wanted_;
+  std::vector<std::string> used_;                          // keys whose use is yet to be noted
+  std::map<std::string, prefix::Tokens> declared_tokens_;  // by id
+  std::set<std::string> told_;                             // changes that an event was told of
+  bool settling_ = false;
+};
+
+}  // namespace hearth::keeper

@@ -1,0 +1,353 @@
+// What a PrefixSession does when its model is idle: reading what passed, saving what repeats, computing what was
+// declared.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "base/scope_exit.h"
+#include "engine/engine_call.h"
+#include "keeper/prefix_session.h"
+#include "prefix/worth.h"
+
+namespace hearth::keeper {
+
+using base::ErrorCode;
+using domain::Json;
+using prefix::Match;
+using prefix::Tokens;
+
+namespace {
+
+constexpr std::chrono::seconds kAsking{5};
+constexpr std::chrono::seconds kSaving{60};
+constexpr std::chrono::minutes kEvaluating{10};
+// How many tokens are evaluated in one go: a request that comes meanwhile waits for so many at most.
+constexpr std::size_t kStep = 128;
+// A stored state that lacks so few tokens of a prefix serves it as well.
+constexpr std::size_t kCloseEnough = 16;
+// What follows the prefix in its slot is put aside and brought back when evaluating it again would take longer.
+constexpr double kTailWorthKeepingMs = 300;
+
+std::string evaluate_body(prefix::TokenView tokens, unsigned slot) {
+  const Json json = {{"prompt", std::vector<prefix::Token>(tokens.begin(), tokens.end())},
+                     {"n_predict", 0},
+                     {"cache_prompt", true},
+                     {"id_slot", slot}};
+  return json.dump();
+}
+
+std::string slot_target(unsigned slot, std::string_view action) {
+  return fmt::format("/slots/{}?action={}", slot, action);
+}
+
+std::string file_body(const std::string& name) {
+  const Json json = {{"filename", name}};
+  return json.dump();
+}
+
+// The declared messages, and then one more that begins unlike any other variant's.
+std::string variant_of(const Json& request, std::string_view more) {
+  Json json = request;
+  if (json.contains("messages")) {
+    const Json user = {{"role", "user"}, {"content", more}};
+    json["messages"].push_back(user);
+  } else {
+    json["prompt"] = json.value("prompt", std::string()) + std::string(more);
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::unexpected<base::Error> gave_way() {
+  return base::fail(ErrorCode::in_use, "a request came, which goes first; the prefix is saved when the model is idle");
+}
+
+}  // namespace
+
+rt::Task<void> PrefixSession::settle(bool hurry) {
+  if (settling_ || socket_.empty()) co_return;
+  settling_ = true;
+  const base::ScopeExit settled([this] { settling_ = false; });
+  if (std::vector<std::string> used = std::exchange(used_, {}); !used.empty()) {
+    co_await parts_.pool.run([this, &used] {
+      for (const auto& key : used)
+        parts_.store.note_use(key);
+      return true;
+    });
+  }
+  if (ineffective() || !(hurry || quiet())) co_return;
+  const bool ours = co_await engine_is_ours();
+  if (!ours) co_return;
+  co_await learn();
+  co_await save_wanted(hurry);
+  if (hurry) co_return;
+  co_await compute_declared();
+  co_await preload();
+}
+
+// The tokens of what passed without anybody asking for them.
+rt::Task<void> PrefixSession::learn() {
+  while (!unread_.empty()) {
+    Unread unread = std::move(unread_.front());
+    unread_.pop_front();
+    auto rendered = co_await render(unread.path, unread.body, kAsking, nullptr);
+    if (!rendered) {
+      spdlog::debug("{}: a prompt cannot be read: {}", plan_.model.text(), rendered.error().message);
+      co_return;
+    }
+    for (auto& slot : slots_) {
+      if (slot.text == unread.text && !slot.busy) slot.tokens = rendered->tokens;
+    }
+    recent_.push_back({std::move(rendered->text), rendered->tokens});
+    if (recent_.size() > 8) recent_.pop_front();
+    note_tokens(std::move(rendered->tokens));
+  }
+}
+
+bool PrefixSession::is_stored(const Tokens& tokens) const {
+  const auto match = look_up(tokens, 1);
+  return match && match->tokens + kCloseEnough >= tokens.size();
+}
+
+rt::Task<void> PrefixSession::save_wanted(bool hurry) {
+  while (!wanted_.empty() && (hurry || quiet())) {
+    Tokens tokens = std::move(wanted_.back());
+    wanted_.pop_back();
+    if (is_stored(tokens)) continue;
+    Tokens again = tokens;
+    auto saved = co_await save(std::move(tokens), prefix::Origin::discovered, {}, hurry);
+    if (saved) continue;
+    if (saved.error().code != ErrorCode::in_use) {
+      tell("prefix_save_failed", saved.error().message);
+      continue;
+    }
+    wanted_.push_back(std::move(again));
+    co_return;
+  }
+}
+
+rt::Task<base::Result<Tokens>> PrefixSession::tokens_of(DeclaredPrefix declared) {
+  if (const auto known = declared_tokens_.find(declared.id); known != declared_tokens_.end()) co_return known->second;
+  const std::string path = declared.request.contains("messages") ? "/v1/chat/completions" : "/v1/completions";
+  std::string first = variant_of(declared.request, "\nA");
+  std::string second = variant_of(declared.request, " 9");
+  auto one = co_await render(path, std::move(first), kAsking, nullptr);
+  if (!one) co_return base::pass(one, "reading the declared prefix " + declared.name);
+  auto other = co_await render(path, std::move(second), kAsking, nullptr);
+  if (!other) co_return base::pass(other, "reading the declared prefix " + declared.name);
+  Tokens tokens = std::move(one->tokens);
+  tokens.resize(prefix::common_prefix(tokens, other->tokens));
+  if (tokens.empty())
+    co_return base::fail(ErrorCode::bad_request,
+                         "the declared prefix " + declared.name + " is not the beginning of a prompt");
+  declared_tokens_[declared.id] = tokens;
+  co_return tokens;
+}
+
+rt::Task<void> PrefixSession::compute_declared() {
+  const std::vector<DeclaredPrefix> all = parts_.declared();
+  for (const auto& declared : all) {
+    if (!quiet()) co_return;
+    auto tokens = co_await tokens_of(declared);
+    if (!tokens) {
+      tell("prefix_save_failed", tokens.error().message);
+      continue;
+    }
+    if (stored(declared.id)) continue;
+    auto saved = co_await save(std::move(*tokens), prefix::Origin::declared, declared.name, false);
+    if (saved) continue;
+    if (saved.error().code == ErrorCode::in_use) co_return;
+    tell("prefix_save_failed", saved.error().message);
+  }
+}
+
+// After a start every slot is empty: what is worth most is put there before anybody asks.
+rt::Task<void> PrefixSession::preload() {
+  const bool empty = std::ranges::all_of(
+      slots_, [](const HeldSlot& slot) { return !slot.busy && slot.last_used == 0 && slot.tokens.empty(); });
+  if (!empty || slots_.empty() || !quiet()) co_return;
+  const auto rows = co_await parts_.pool.run([this] { return parts_.store.list(); });
+  const auto best =
+      std::ranges::find(rows, plan_.fingerprint, [](const prefix::IndexRow& row) { return row.record.fingerprint; });
+  if (best == rows.end() || !quiet() || slots_[0].busy) co_return;
+  auto row = co_await parts_.pool.run([&] { return parts_.store.row(best->key); });
+  if (!row || !quiet() || slots_[0].busy) co_return;
+  const std::uint64_t generation = generation_;
+  slots_[0].busy = true;
+  const base::ScopeExit free([this, generation] {
+    if (generation == generation_) slots_[0].busy = false;
+  });
+  Match match{row->key, row->record.tokens.size(), row->record.tokens.size(), row->record.state_bytes,
+              row->record.prefill_ms_per_token};
+  const bool restored = co_await restore(0, std::move(match));
+  if (restored) slots_[0].tokens = std::move(row->record.tokens);
+}
+
+// The free slot that holds most of these tokens; of those that hold none, the one used longest ago.
+std::optional<unsigned> PrefixSession::slot_for(const Tokens& tokens) const {
+  std::optional<unsigned> best;
+  std::size_t most = 0;
+  for (unsigned index = 0; index < slots_.size(); ++index) {
+    const HeldSlot& slot = slots_[index];
+    if (slot.busy) continue;
+    const std::size_t common = prefix::common_prefix(slot.tokens, tokens);
+    if (best && (common < most || (common == most && slot.last_used >= slots_[*best].last_used))) continue;
+    best = index;
+    most = common;
+  }
+  return best;
+}
+
+// One token more than the prefix is evaluated and saved, the one that followed it or any other: the engine always
+// evaluates the last token of a prompt anew, by itself, and of the prefix's own nothing is to be computed in another
+// way than a request would.
+rt::Task<base::Status> PrefixSession::save(Tokens tokens, prefix::Origin origin, std::string name, bool hurry) {
+  const auto slot = slot_for(tokens);
+  if (!slot) co_return gave_way();
+  const Tokens& held = slots_[*slot].tokens;
+  const bool there = prefix::common_prefix(held, tokens) == tokens.size();
+  if (hurry && !there) co_return base::Status{};  // no time to compute anything anew
+  tokens.push_back(there && held.size() > tokens.size() ? held[tokens.size()] : tokens.back());
+  const std::uint64_t generation = generation_;
+  slots_[*slot].busy = true;
+  const base::ScopeExit free([this, generation, index = *slot] {
+    if (generation == generation_) slots_[index].busy = false;
+  });
+  prefix::Saving saving;
+  saving.fingerprint = plan_.fingerprint;
+  saving.tokens = std::move(tokens);
+  saving.origin = origin;
+  saving.name = std::move(name);
+  saving.model = plan_.model.text();
+  saving.engine = plan_.engine;
+  co_return co_await save_from(*slot, std::move(saving), hurry);
+}
+
+// The slot is cut back to the prefix, saved, and given back what it held beyond it where that is worth two file copies.
+rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving saving, bool hurry) {
+  const std::uint64_t generation = generation_;
+  const std::size_t held = prefix::common_prefix(slots_[slot].tokens, saving.tokens);
+  const std::size_t tail = slots_[slot].tokens.size() - held;
+  const bool keeps_tail =
+      !hurry && static_cast<double>(tail) * ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken) > kTailWorthKeepingMs;
+  const std::string fingerprint = saving.fingerprint;
+  std::string aside;
+  if (keeps_tail) {
+    auto part =
+        co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, slots_[slot].tokens.size()); });
+    if (!part) co_return base::pass(part);
+    aside = std::move(*part);
+    std::string body = file_body(aside);
+    const auto put_aside = co_await engine::call_engine(socket_, slot_target(slot, "save"), std::move(body), kSaving);
+    if (!put_aside || !quiet()) {
+      co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
+      if (!put_aside) co_return std::unexpected(put_aside.error());
+      co_return gave_way();
+    }
+  }
+  HeldSlot before = slots_[slot];
+  const Tokens tokens = saving.tokens;
+  auto done = co_await evaluate(slot, tokens, held, hurry);
+  if (done) done = co_await store_slot(slot, std::move(saving));
+  if (generation == generation_) {
+    // As much of the text as the tokens are of it: it is only compared, to choose.
+    const bool cut = done && tokens.size() < before.tokens.size();
+    slots_[slot].text = cut ? before.text.substr(0, before.text.size() * tokens.size() / before.tokens.size()) : "";
+    slots_[slot].tokens = done ? tokens : Tokens{};
+  }
+  if (aside.empty()) co_return done;
+  std::string body = file_body(aside);
+  const auto back = co_await engine::call_engine(socket_, slot_target(slot, "restore"), std::move(body), kSaving);
+  co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
+  if (generation != generation_) co_return done;
+  slots_[slot].tokens.clear();
+  if (back) {
+    slots_[slot].text = std::move(before.text);
+    slots_[slot].tokens = std::move(before.tokens);
+  }
+  co_return done;
+}
+
+// Evaluates what the slot does not hold yet, in steps, and cuts it back to exactly these tokens.
+rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& tokens, std::size_t held, bool hurry) {
+  const std::uint64_t generation = generation_;
+  std::size_t at = held;
+  do {
+    at = std::min(at + kStep, tokens.size());
+    if (tokens.size() - at < kStep / 4) at = tokens.size();
+    std::string body = evaluate_body(prefix::TokenView(tokens).first(at), slot);
+    const auto answer = co_await engine::call_engine(socket_, "/completion", std::move(body), kEvaluating);
+    if (!answer) co_return std::unexpected(answer.error());
+    if (generation != generation_)
+      co_return base::fail(ErrorCode::cancelled, "the engine was stopped while a prefix was computed");
+    if (const auto timings = answer->find("timings"); timings != answer->end() && timings->is_object()) {
+      domain::EngineTimings seen;
+      seen.prompt_tokens = timings->value("prompt_n", std::int64_t{0});
+      seen.prompt_ms = timings->value("prompt_ms", 0.0);
+      learn_speed(seen);
+    }
+    if (!hurry && !quiet()) co_return gave_way();
+  } while (at < tokens.size());
+  co_return base::Status{};
+}
+
+rt::Task<base::Status> PrefixSession::store_slot(unsigned slot, prefix::Saving saving) {
+  saving.prefill_ms_per_token = ms_per_token_;
+  const std::string fingerprint = saving.fingerprint;
+  const std::size_t count = saving.tokens.size();
+  auto part = co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, count); });
+  if (!part) co_return base::pass(part);
+  const base::Mono begun = parts_.clock.now();
+  std::string body = file_body(*part);
+  const auto answer = co_await engine::call_engine(socket_, slot_target(slot, "save"), std::move(body), kSaving);
+  if (!answer || answer->value("n_saved", std::size_t{0}) != count) {
+    co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, *part), true; });
+    if (!answer) co_return std::unexpected(answer.error());
+    co_return base::fail(ErrorCode::engine_failed,
+                         "the engine saved another number of tokens than it was told to evaluate");
+  }
+  const auto written = answer->value("n_written", base::Bytes{0});
+  auto kept = co_await parts_.pool.run([&] { return parts_.store.commit(*part, std::move(saving), written); });
+  if (!kept) co_return base::pass(kept);
+  spdlog::debug("{}: a prefix of {} tokens was saved in {:.0f} ms", plan_.model.text(), count,
+                base::to_ms(parts_.clock.now() - begun));
+  co_return base::Status{};
+}
+
+rt::Task<base::Result<domain::LayerWork>> PrefixSession::warm() {
+  const base::Mono begun = parts_.clock.now();
+  if (const auto why = ineffective()) co_return base::fail(ErrorCode::unsupported, *why);
+  co_await settle(false);
+  domain::LayerWork work;
+  work.ms = base::to_ms(parts_.clock.now() - begun);
+  work.bytes = held().bytes_disk;
+  co_return work;
+}
+
+rt::Task<base::Result<domain::LayerWork>> PrefixSession::cool() {
+  const base::Mono begun = parts_.clock.now();
+  if (!quiet()) co_return base::fail(ErrorCode::in_use, "the model is answering; its prefixes can go when it is done");
+  wanted_.clear();
+  unread_.clear();
+  for (unsigned index = 0; index < slots_.size() && !socket_.empty(); ++index) {
+    const auto erased = co_await engine::call_engine(socket_, slot_target(index, "erase"), "{}", kAsking);
+    if (!erased) co_return std::unexpected(erased.error());
+    slots_[index].text.clear();
+    slots_[index].tokens.clear();
+  }
+  domain::LayerWork work;
+  work.bytes = held().bytes_disk;
+  const std::string fingerprint = plan_.fingerprint;
+  const auto removed = co_await parts_.pool.run([&]() -> base::Status {
+    for (const auto& row : parts_.store.list()) {
+      if (row.record.fingerprint != fingerprint) continue;
+      if (auto gone = parts_.store.remove(row.key); !gone) return base::pass(gone);
+    }
+    return {};
+  });
+  if (!removed) co_return std::unexpected(removed.error());
+  work.ms = base::to_ms(parts_.clock.now() - begun);
+  co_return work;
+}
+
+}  // namespace hearth::keeper
