@@ -3,7 +3,8 @@
 // writes, so that several engines may share the file.
 //   {"event":"start","pid":1,"argv":[…]}          {"event":"ready","pid":1}        {"event":"stopped","pid":1}
 //   {"event":"begun","pid":1,"n":1,"path":"/v1/…","stream":true}
-//   {"event":"cancelled","pid":1,"n":1,"tokens":3}  the client left   {"event":"finished","pid":1,"n":1,"tokens":8}
+//   {"event":"cancelled","pid":1,"n":1,"tokens":3}  the client left (tokens null: when told to stop)
+//   {"event":"finished","pid":1,"n":1,"tokens":8}
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -7,6 +7,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -26,10 +27,12 @@ double ms_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// Closed, or closed with something unread, which resets the connection.
 template <typename Socket>
 bool peer_left(Socket& socket) {
   char byte;
-  return ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  const auto there = ::recv(socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return there == 0 || (there < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 void report_crash(std::exception_ptr failure) {
@@ -116,6 +119,10 @@ void Server::await_term() {
   auto& waiting = *signals;
   waiting.async_wait([this, kept = std::move(signals)](rt::error_code, int) {
     std::cerr << "cleaning up before exit..." << std::endl;
+    // Whose client has left is cancelled, though the answer has not noticed it yet.
+    for (const auto& [number, socket] : sockets_) {
+      if (peer_left(*socket)) journal_.write("cancelled", {{"n", number}, {"tokens", nullptr}});
+    }
     io_.stop();
   });
 }
@@ -248,6 +255,7 @@ rt::Task<bool> Server::generate(Socket& socket, const Request& request, Kind kin
     co_return co_await send(socket, 400, refusal, request.keep_alive());
   }
   Running running = begin(kind, body, request);
+  sockets_[running.number] = &socket;
   auto ended = Ended::left;
   if (co_await take_slot(socket)) {
     find_cached(running);
@@ -255,6 +263,7 @@ rt::Task<bool> Server::generate(Socket& socket, const Request& request, Kind kin
                                     : co_await reply(socket, running, request.keep_alive());
     --busy_slots_;
   }
+  sockets_.erase(running.number);
   note_end(running, ended);
   co_return ended == Ended::finished&& request.keep_alive();
 }

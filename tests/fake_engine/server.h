@@ -5,6 +5,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ class Server {
   bool may_crash_ = true;
   int busy_slots_ = 0;
   int last_number_ = 0;
+  std::map<int, Socket*> sockets_;  // of the requests that run, by number
   std::vector<std::string> last_prompt_;
   std::vector<char> claimed_;
 };

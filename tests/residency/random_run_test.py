@@ -26,8 +26,8 @@ SEED = int(os.environ.get("HEARTH_TEST_SEED", "1"))
 BOUND_SECONDS = 20  # the longest load, the back-off after failures and the longest answer, three times over
 CONFIG = '[engine]\ncommand = ["@ENGINE@"]\ntier = false\nstart_stall = "2s"\n'
 WISHES = [None, 0, "0s", "200ms", "1s", 2, "1h", -1, "-1"]
-# What may be said to a client whose engine was killed, or whose model was told to unload while it started.
-REASONS = ("signal 9", "failed", "told to stop", "closed the connection", "broke off")
+# All that may be said to a client: that its engine was killed, now or in the starts before.
+REASON = "signal 9"
 
 
 class RandomRunTest(unittest.TestCase):
@@ -83,7 +83,7 @@ class RandomRunTest(unittest.TestCase):
             assert "Fake" in answer.body, f"an answer without text: {answer.body}"
             self.count["answered"] += 1
         else:
-            assert any(reason in answer.body for reason in REASONS), f"{answer.status}: {answer.body}"
+            assert REASON in answer.body, f"{answer.status}: {answer.body}"
             self.count["refused"] += 1
 
     def leave(self, dice):
@@ -125,14 +125,16 @@ class RandomRunTest(unittest.TestCase):
 
     def assert_none_was_stopped_while_busy(self, model):
         running = {}
-        for line in self.server.log_file(model).read_text().splitlines():
+        lines = self.server.log_file(model).read_text().splitlines()
+        for line in lines:
             told = json.loads(line)
             if told["event"] == "begun":
                 running[told["pid"]] = running.get(told["pid"], 0) + 1
             elif told["event"] in ("finished", "cancelled"):
                 running[told["pid"]] -= 1
             elif told["event"] == "stopped":
-                self.assertEqual(running.get(told["pid"], 0), 0, f"an engine of {model} was stopped under a request")
+                mine = [line for line in lines if f'"pid":{told["pid"]},' in line or f'"pid":{told["pid"]}}}' in line]
+                self.assertEqual(running.get(told["pid"], 0), 0, f"an engine of {model} was stopped under a request: {mine[-12:]}")
 
     def test_everything_ends_well(self):
         threads = [self.guarded(self.client, random.Random(SEED * 100 + n)) for n in range(10)]
