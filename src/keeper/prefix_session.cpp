@@ -8,6 +8,7 @@
 #include "engine/engine_call.h"
 #include "keeper/prompt_text.h"
 #include "prefix/change.h"
+#include "prefix/worth.h"
 
 namespace hearth::keeper {
 
@@ -22,6 +23,9 @@ constexpr std::chrono::milliseconds kQuick{250};
 constexpr std::chrono::seconds kRestoring{10};
 // Bytes of prompt that are not in a slot, below which evaluating them is not worth a question to the tokenizer.
 constexpr std::size_t kFewBytes = 1024;
+// A question to template and tokenizer, and a restore.
+constexpr double kAskingMs = 15;
+constexpr double kBytesPerToken = 4;        // of a usual text
 constexpr std::size_t kLeastRestored = 64;  // tokens
 // Tokens by which a state that ends with a prefix may be longer: the one that was saved with it.
 constexpr std::size_t kExactEnd = 1;
@@ -158,13 +162,21 @@ rt::Task<base::Result<PrefixSession::Rendered>> PrefixSession::render(std::strin
   co_return rendered;
 }
 
-// Asking for the tokens costs a few milliseconds: only where no slot holds most of the prompt, and there is something
-// to compare the tokens with.
+// Asking for the tokens costs a few milliseconds: only where no slot holds most of the prompt, or the one that does
+// would lose something that takes longer to make again, and where there is something to compare the tokens with.
 bool PrefixSession::worth_asking(const std::string& text) const {
+  if (parts_.store.size() == 0 && recent_.empty()) return false;
   std::size_t most = 0;
-  for (const auto& slot : slots_)
-    most = std::max(most, common_bytes(slot.text, text));
-  return text.size() - most > kFewBytes && (parts_.store.size() > 0 || !recent_.empty());
+  std::size_t lost = 0;
+  for (const auto& slot : slots_) {
+    const std::size_t common = common_bytes(slot.text, text);
+    if (slot.busy || common < most) continue;
+    lost = slot.text.size() - common;
+    most = common;
+  }
+  const double lost_ms =
+      static_cast<double>(lost) / kBytesPerToken * ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken);
+  return text.size() - most > kFewBytes || prefix::tail_need(continued_, requests_) * lost_ms > kAskingMs;
 }
 
 // Engines with a sliding window or a recurrent state can go on from a state's end, not from before it.

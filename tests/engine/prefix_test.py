@@ -137,11 +137,7 @@ class PrefixTest(unittest.TestCase):
             answer = self.ask("Gamma", changed)
             share = len(" ".join(words[:at])) / len(SYSTEM)
             self.assertLess(answer["cached"], share * 1040 + 40)
-            record = answer["record"]
-            self.world.unload("some")
-            self.world.hearth("cool", "some", "--layer", "prefix")
-            self.assertEqual(self.ask("Gamma", changed)["text"], answer["text"], record["id"])
-            self.saved()
+            self.assertGreater(answer["cached"], share * 1040 - 60)
 
     def test_another_context_or_cache_type_is_another_fingerprint(self):
         cold = self.saved()
@@ -160,11 +156,13 @@ class PrefixTest(unittest.TestCase):
         talks = {"a": [], "b": []}
         for turn in range(3):
             for name, history in talks.items():
-                user = f"{name} says {turn} " + "and so on " * 30
+                user = f"{name} says {turn} " + "and so on " * 120
                 answer = self.world.chat("some", SYSTEM, user, history=history)
                 history += [{"role": "user", "content": user}, {"role": "assistant", "content": answer["text"]}]
-                if turn > 0:
-                    self.assertLess(answer["evaluated"], 110, f"turn {turn} of {name} evaluated the turn before again")
+                if turn == 0:
+                    first = answer["prompt_tokens"] - self.stored["tokens"]
+                else:
+                    self.assertLess(answer["evaluated"], 1.5 * first, f"turn {turn} of {name} evaluated the turn before again")
 
     def test_what_breaks_a_prefix_is_named(self):
         for clock in ("12:04", "12:05"):
@@ -194,7 +192,7 @@ class SlidingWindow(unittest.TestCase):
         self.addCleanup(world.close)
         world.start()
         world.make_model("slide", *SHAPE, "--sliding-window", "256")
-        long = "Tell me of " + "the lamps and the blinds and " * 80
+        long = "Tell me of " + "the lamps and the blinds and " * 250
         for _ in range(2):
             world.chat("slide", SYSTEM, long)  # the same twice: all of it is stored
         world.wait_saved(1)

@@ -99,7 +99,7 @@ class World:
         record = self.record(headers["x-hearth-request-id"])
         timings = answer["timings"]
         return {"text": answer["choices"][0]["message"]["content"], "ttft": record["ttft_ms"], "cached": timings["cache_n"],
-                "evaluated": timings["prompt_n"], "prompt_ms": timings["prompt_ms"], "record": record}
+                "evaluated": timings["prompt_n"], "prompt_tokens": timings["cache_n"] + timings["prompt_n"], "prompt_ms": timings["prompt_ms"], "record": record}
 
     def record(self, request):
         for _ in range(100):
