@@ -75,6 +75,10 @@ class Tree {
     auto& rm = command(app_, "rm", "Delete a model from the store", Command::rm);
     rm.add_option("MODEL", into_.model, kModel)->required()->type_name("");
     add_json(rm);
+    auto& verify =
+        command(app_, "verify", "Read all that is kept of a model and set aside what is damaged", Command::verify);
+    verify.add_option("MODEL", into_.model, "Name of a model (every model)")->type_name("");
+    add_json(verify);
   }
 
   void add_answers() {

@@ -85,6 +85,7 @@ base::Status App::open() {
                           [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
                           [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
                           [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
+  make_packed_quota();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
@@ -116,14 +117,21 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                       engine::own_environment(), {}};
   engine::LaunchSpec launch = launch_spec(*engine, model, config);
   if (const std::string key = packed_key_of(model); !key.empty()) {
-    launch.tier =
-        engine::TierLaunch{.library = tier_library_, .folder = config_.server().data_dir / "packed", .key = key};
+    launch.tier = engine::TierLaunch{.library = tier_library_,
+                                     .folder = config_.server().data_dir / "packed",
+                                     .key = key,
+                                     .check = engine::TierCheck::all,
+                                     .quota = config_.engine().packed_quota};
+    packed_keys_[id.text()] = key;
   }
   engine::Supervisor::Parts parts{io_.get_executor(),
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,
                                   pace_,
-                                  [this](const domain::Event& event) { journal_.add_event(event); },
+                                  [this](const domain::Event& event) {
+                                    journal_.add_event(event);
+                                    packed_quota_->hear(event);
+                                  },
                                   log_crash};
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
@@ -132,6 +140,24 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
   service.slots = config.slots.value_or(kDefaultSlots);
   co_return service;
+}
+
+void App::make_packed_quota() {
+  packed_quota_ = std::make_unique<PackedQuota>(PackedQuota::Parts{
+      io_.get_executor(), pool_, clock_, (config_.server().data_dir / "packed").string(), config_.engine().packed_quota,
+      [this](const std::string& model) {
+        const auto known = packed_keys_.find(model);
+        return known == packed_keys_.end() ? std::string() : known->second;
+      },
+      [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); }, log_crash});
+}
+
+std::set<std::string> App::packed_in_use() const {
+  std::set<std::string> keys;
+  for (const auto& id : keeper_->with_engine()) {
+    if (const auto known = packed_keys_.find(id.text()); known != packed_keys_.end()) keys.insert(known->second);
+  }
+  return keys;
 }
 
 // Known once the engine is: its build and backends are part of what packed weights depend on.
@@ -192,6 +218,7 @@ rt::Task<void> App::stop_on_signal() {
   co_await server_->stop(grace);
   co_await jobs_->stop();
   co_await keeper_->stop();
+  co_await packed_quota_->stop();
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");
   signals_.cancel();

@@ -8,6 +8,7 @@
 
 #include "daemon/adapters.h"
 #include "daemon/journal.h"
+#include "daemon/packed_quota.h"
 #include "engine/supervisor.h"
 #include "http/native_api.h"
 #include "http/openai_api.h"
@@ -35,6 +36,8 @@ class App {
   [[nodiscard]] rt::Task<void> stop_on_signal();
   [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
   [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
+  void make_packed_quota();
+  [[nodiscard]] std::set<std::string> packed_in_use() const;
   void describe_configured(domain::ModelView& view) const;
   void reap();
 
@@ -56,6 +59,8 @@ class App {
   EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;
   std::unique_ptr<keeper::Keeper> keeper_;
+  std::map<std::string, std::string> packed_keys_;  // of models that were served, by id
+  std::unique_ptr<PackedQuota> packed_quota_;
   std::unique_ptr<KeeperGate> gate_;
   std::unique_ptr<StoreShelf> shelf_;
   std::unique_ptr<HostProbe> probe_;

@@ -12,6 +12,7 @@
 #include "artifact/store.h"
 #include "base/clock.h"
 #include "domain/model.h"
+#include "domain/verification.h"
 #include "keeper/layer_changer.h"
 #include "keeper/lease.h"
 #include "keeper/resident.h"
@@ -66,6 +67,12 @@ class Keeper {
   // Errors: model_not_found; unsupported (which layers can be changed here); those of LayerChanger and of acquire.
   [[nodiscard]] rt::Task<WorkResult> change(domain::ModelId id, domain::LayerAction action,
                                             std::optional<domain::Layer> layer);
+
+  // Reads all that is kept of a model on disk. What is damaged is set aside: the model's file (its entry with it), or
+  // packed weights. Errors: model_not_found, io, cancelled.
+  [[nodiscard]] rt::Task<base::Result<domain::Verification>> verify(domain::ModelId id);
+  // Whose engine runs or is starting.
+  [[nodiscard]] std::set<domain::ModelId> with_engine() const;
 
   // The longest that a request which still waits for an engine has waited.
   [[nodiscard]] std::optional<base::Duration> oldest_wait() const;
