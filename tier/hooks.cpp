@@ -248,7 +248,10 @@ HEARTH_TIER_HOOK int llama_process(ContextHandle* context, BatchHandle* batch, s
   const int result = r.llama_process(context, batch, how);
   --inside_process;
   const bool known = kHasJumps && found(Symbol::llama_batch_ext_add_token) && tokens > 0;
-  timer.done(known ? static_cast<std::int64_t>(tokens) : -1, result);
+  const std::int64_t count = known ? static_cast<std::int64_t>(tokens) : -1;
+  static constinit StepFilter steps;
+  const std::uint64_t end = os::now_ns();
+  if (steps.tells(count, timer.begin(), end)) send_span(SpanKind::kProcess, timer.begin(), end, count, result);
   return result;
 }
 

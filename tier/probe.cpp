@@ -24,6 +24,14 @@ void send_span(SpanKind kind, std::uint64_t begin_ns, std::uint64_t end_ns, std:
   channel().send(span, RecordType::kSpan);
 }
 
+bool StepFilter::tells(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
+  const bool same = last_count_.exchange(count, std::memory_order_relaxed) == count;
+  const bool recent = begin_ns - last_told_.load(std::memory_order_relaxed) < kInterval;
+  if (same && recent && end_ns - begin_ns < kLong) return false;
+  last_told_.store(begin_ns, std::memory_order_relaxed);
+  return true;
+}
+
 std::uint64_t computations() { return the_computations.load(std::memory_order_acquire); }
 bool computing() { return the_running.load(std::memory_order_acquire) > 0; }
 

@@ -105,8 +105,9 @@ enum class SpanKind : std::uint16_t {
   kModelLoad = 2,    // loader entered .. first use of its vocabulary; on the CPU this includes packing
   kContextInit = 3,  // context creation entered .. first computation
   kTokenize = 4,     // count = bytes of text, result = tokens (negative: buffer too small)
-  kProcess = 5,      // one prefill or decode call; count = tokens in the batch (-1 unknown), result = engine's code
-  kGraph = 6,        // one graph of a program that has no process call
+  kProcess = 5,  // one prefill or decode call; count = tokens in the batch (-1 unknown), result = engine's code; of a
+                 // long run of equal short ones only some are sent (tier/probe.h)
+  kGraph = 6,    // one graph of a program that has no process call
   kSynchronize = 7,  // waiting for a device; only reported when it took 100 microseconds or more
   kStateSave = 8,    // sequence state copied out; count = bytes
   kStateLoad = 9,    // sequence state copied in; count = bytes

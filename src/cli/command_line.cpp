@@ -119,6 +119,12 @@ class Tree {
           ->type_name("LAYER")
           ->check(CLI::IsMember({"pages", "process", "weights"}).description(""));
     }
+    if (value == Command::warm) {
+      change
+          .add_option("--keep-alive", into_.keep_alive,
+                      "How long to keep it after its last request: 10m, 1h30m, -1 for ever (the server's choice)")
+          ->type_name("SPAN");
+    }
     add_json(change);
   }
 

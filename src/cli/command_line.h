@@ -47,6 +47,7 @@ struct Invocation {
   std::optional<double> temperature;       // run
   std::optional<std::int64_t> max_tokens;  // run
   std::optional<std::string> layer;        // warm, cool
+  std::optional<std::string> keep_alive;   // warm
   bool watch = false;                      // ps
   std::optional<std::string> request;      // explain
   std::optional<unsigned> last;            // explain

@@ -173,7 +173,9 @@ Outcome change_layer(const Invocation& invocation, Console& console, std::string
   ProgressLine progress(console);
   const std::string layer = invocation.layer.value_or("weights");
   client->set_while_waiting([&] { progress.show({fmt::format("{} {} of {}", action, layer, invocation.model)}); });
-  auto answer = client->post(fmt::format("{}/{}?wait=1", *target, action), Json{{"layer", layer}});
+  Json change = {{"layer", layer}};
+  if (invocation.keep_alive) change["keep_alive"] = *invocation.keep_alive;
+  auto answer = client->post(fmt::format("{}/{}?wait=1", *target, action), std::move(change));
   progress.finish();
   if (!answer) return base::pass(answer);
   if (invocation.json) {

@@ -42,15 +42,31 @@ const Json& layer_of(const Json& model, domain::Layer layer) { return at_path(mo
 std::string state_cell(const Json& model) { return text_at(model, {"state"}).value_or(std::string(kUnknown)); }
 std::string id_cell(const Json& model) { return base::printable(text_at(model, {"id"}).value_or("?"), 130); }
 
+// An instant to the second: "2026-01-31 08:15:30Z".
+std::string short_instant(const std::string& instant) {
+  constexpr std::size_t kSeconds = 19;  // of RFC 3339
+  if (instant.size() < kSeconds) return base::printable(instant, kSeconds);
+  std::string text = base::printable(instant.substr(0, kSeconds), kSeconds + 1) + "Z";
+  text[10] = ' ';
+  return text;
+}
+
+std::string keep_cell(const Json& model) {
+  if (text_at(model, {"keep", "source"}) == "pin") return "pinned";
+  const auto until = text_at(model, {"keep", "until"});
+  if (!until) return "-";
+  return *until == "forever" ? *until : short_instant(*until);
+}
+
 Table layers_table(const Json& models) {
-  std::vector<std::string> headers = {"MODEL", "STATE", ">PID", ">MEMORY"};
+  std::vector<std::string> headers = {"MODEL", "STATE", ">PID", ">MEMORY", "KEPT UNTIL"};
   for (const auto layer : kModelLayers)
     headers.emplace_back(name_of(layer));
   Table table(headers);
   for (const auto& model : models) {
     std::vector<std::string> cells = {id_cell(model), state_cell(model),
                                       count_or_dash(count_at(model, {"layers", "process", "pid"})),
-                                      size_or(count_at(model, {"memory", "measured"}), "-")};
+                                      size_or(count_at(model, {"memory", "measured"}), "-"), keep_cell(model)};
     for (const auto layer : kModelLayers)
       cells.push_back(layer_cell(layer_of(model, layer)));
     table.add(std::move(cells));
@@ -63,6 +79,7 @@ std::string layers_block(const Json& model) {
   if (const auto pid = count_at(model, {"layers", "process", "pid"})) head += fmt::format(", pid {}", *pid);
   if (const auto memory = count_at(model, {"memory", "measured"}))
     head += fmt::format(", {} of memory", base::format_bytes(*memory));
+  if (const std::string keep = keep_cell(model); keep != "-") head += ", kept until " + keep;
   std::string block = head + "\n";
   for (const auto layer : kModelLayers) {
     block += fmt::format("  {:<9} {}\n", name_of(layer), base::printable(layer_cell(layer_of(model, layer)), 60));
@@ -79,6 +96,22 @@ std::string failure_lines(const Json& model) {
   if (!reason) return {};
   std::string lines = line("failure", reason) + line("failed at", text_at(model, {"failure", "at"}));
   if (const auto retry = text_at(model, {"failure", "retry_at"})) lines += line("next try at", retry);
+  return lines;
+}
+
+// Who wishes to keep it, a line each.
+std::string keep_lines(const Json& model) {
+  const std::string keep = keep_cell(model);
+  std::string lines = line("kept until", keep == "-" ? "nobody keeps it" : keep);
+  const Json& votes = at_path(model, {"keep", "votes"});
+  if (!votes.is_array()) return lines;
+  for (const auto& vote : votes) {
+    const auto until = text_at(vote, {"until"}).value_or("forever");
+    lines += line("  wished by",
+                  fmt::format("{}: {} ({}), until {}", text_at(vote, {"owner"}).value_or("?"),
+                              text_at(vote, {"keep_alive"}).value_or("?"), text_at(vote, {"source"}).value_or("?"),
+                              until == "forever" ? until : short_instant(until)));
+  }
   return lines;
 }
 
@@ -137,6 +170,7 @@ std::string model_text(const Json& model) {
   text += line("context", context ? std::optional(fmt::format("{} tokens", *context)) : std::nullopt);
   text += line("engine", text_at(model, {"engine"}));
   text += line("class", text_at(model, {"class"}));
+  text += keep_lines(model);
   text += line("ready in", ready_text(model));
   text += line("last used at", text_at(model, {"last_used_at"}).value_or("never"));
   text += line("requests", requests ? std::optional(fmt::format("{}", *requests)) : std::nullopt);

@@ -344,11 +344,8 @@ std::vector<std::string> not_yet_enforced(const Config& config) {
   note(config.memory().host_budget.has_value(), "memory.host_budget");
   note(config.memory().reserve.has_value(), "memory.reserve");
   note(config.defaults().service_class.has_value(), "defaults.class");
-  note(config.defaults().keep_alive.has_value(), "defaults.keep_alive");
   for (const auto& [id, model] : config.models()) {
     note(model.service_class.has_value(), fmt::format("models.\"{}\".class", id.text()));
-    note(model.pinned.has_value(), fmt::format("models.\"{}\".pinned", id.text()));
-    note(model.keep_alive.has_value(), fmt::format("models.\"{}\".keep_alive", id.text()));
   }
   return keys;
 }

@@ -95,9 +95,7 @@ flags = ["--no-repack"]
   EXPECT_EQ(other.keep_alive, KeepAlive{std::chrono::minutes(5)});
   EXPECT_EQ(other.slots, 2u);
   EXPECT_THAT(not_yet_enforced(config),
-              ElementsAre("memory.host_budget", "memory.reserve", "defaults.class", "defaults.keep_alive",
-                          "models.\"qwen3-4b:q4\".class", "models.\"qwen3-4b:q4\".pinned",
-                          "models.\"qwen3-4b:q4\".keep_alive"));
+              ElementsAre("memory.host_budget", "memory.reserve", "defaults.class", "models.\"qwen3-4b:q4\".class"));
 }
 
 TEST(Config, AnEnginePathIsACommandOfOneWord) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "domain/keep_alive.h"
 
 namespace hearth::config {
 
@@ -16,13 +17,10 @@ using Milliseconds = std::chrono::milliseconds;
 [[nodiscard]] base::Result<Milliseconds> parse_duration(std::string_view text);
 [[nodiscard]] base::Result<Milliseconds> duration_of_seconds(double seconds);
 
-// How long a model stays after its last request. Empty is forever; zero is not at all.
-struct KeepAlive {
-  std::optional<Milliseconds> span;
-
-  friend bool operator==(const KeepAlive&, const KeepAlive&) = default;
-};
-// As parse_duration; besides, anything negative ("-1", "-5m") and "forever" are forever.
+// How long a model stays after its last request. A file may write it as any duration here, days and bare seconds
+// included, which is more than clients may (domain/keep_alive.h); besides, anything negative ("-1", "-5m") and
+// "forever" are forever.
+using domain::KeepAlive;
 [[nodiscard]] base::Result<KeepAlive> parse_keep_alive(std::string_view text);
 [[nodiscard]] base::Result<KeepAlive> keep_alive_of_seconds(double seconds);
 

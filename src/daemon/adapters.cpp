@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "artifact/card.h"
 #include "base/scope_exit.h"
 #include "daemon/machine.h"
 
@@ -12,7 +13,9 @@ class HeldLease final : public http::EngineLease {
  public:
   explicit HeldLease(std::unique_ptr<keeper::Lease> lease) : lease_(std::move(lease)) {}
   [[nodiscard]] const std::string& socket_path() const override { return lease_->socket_path(); }
+  [[nodiscard]] std::optional<std::uint64_t> context() const override { return lease_->context(); }
   void describe(domain::RequestObservation& observation) const override { lease_->describe(observation); }
+  void note_sent() override { lease_->note_sent(); }
   void conclude(domain::RequestObservation& observation, bool answered) override {
     lease_->conclude(observation, answered);
   }
@@ -41,10 +44,23 @@ class PooledUpload final : public http::ModelUpload {
 
 }  // namespace
 
-rt::Task<base::Result<std::unique_ptr<http::EngineLease>>> KeeperGate::acquire(domain::ModelId model) {
-  auto lease = co_await keeper_.acquire(std::move(model));
+rt::Task<base::Result<std::unique_ptr<http::EngineLease>>> KeeperGate::acquire(domain::ModelId model,
+                                                                               domain::Asker asker) {
+  auto lease = co_await keeper_.acquire(std::move(model), std::move(asker));
   if (!lease) co_return base::pass(lease);
   co_return std::make_unique<HeldLease>(std::move(*lease));
+}
+
+rt::Task<base::Result<domain::ModelCard>> StoreShelf::card(domain::ModelId model) {
+  co_return co_await pool_.run([&]() -> base::Result<domain::ModelCard> {
+    auto stored = store_.find(model);
+    if (!stored) return base::pass(stored);
+    auto source = artifact::FileSource::open(stored->path.c_str());
+    if (!source) return base::pass(source);
+    auto gguf = artifact::read_gguf(*source);
+    if (!gguf) return base::pass(gguf, "the file of model " + model.text());
+    return artifact::card_of(*gguf);
+  });
 }
 
 rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> StoreShelf::upload(domain::ModelId model,

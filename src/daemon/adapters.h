@@ -17,7 +17,11 @@ namespace hearth::daemon {
 class KeeperGate final : public http::EngineGate {
  public:
   explicit KeeperGate(keeper::Keeper& keeper) : keeper_(keeper) {}
-  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::EngineLease>>> acquire(domain::ModelId model) override;
+  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::EngineLease>>> acquire(domain::ModelId model,
+                                                                                   domain::Asker asker) override;
+  [[nodiscard]] rt::Task<base::Status> unload(domain::ModelId model, domain::Asker asker) override {
+    return keeper_.unload(std::move(model), std::move(asker));
+  }
 
  private:
   keeper::Keeper& keeper_;
@@ -31,12 +35,14 @@ class StoreShelf final : public http::ModelShelf {
   [[nodiscard]] rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) override {
     return keeper_.find(std::move(model));
   }
+  [[nodiscard]] rt::Task<base::Result<domain::ModelCard>> card(domain::ModelId model) override;
   [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId model) override {
     return keeper_.remove(std::move(model));
   }
   [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> change(domain::ModelId model, domain::LayerAction action,
-                                                                 std::optional<domain::Layer> layer) override {
-    return keeper_.change(std::move(model), action, layer);
+                                                                 std::optional<domain::Layer> layer,
+                                                                 domain::Asker asker) override {
+    return keeper_.change(std::move(model), action, layer, std::move(asker));
   }
   [[nodiscard]] rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) override {
     return keeper_.verify(std::move(model));

@@ -50,6 +50,16 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
           .flags = config.flags};
 }
 
+// The engine never gives a model more context than it was trained with, and splits it between slots where their number
+// is set (build 11669).
+std::optional<std::uint64_t> context_of_one_request(const config::ModelConfig& config,
+                                                    const artifact::Manifest& manifest) {
+  std::optional<std::uint64_t> context = manifest.gguf.context_length;
+  if (config.context) context = std::min<std::uint64_t>(*config.context, context.value_or(*config.context));
+  if (context && config.slots) *context /= *config.slots;
+  return context;
+}
+
 }  // namespace
 
 App::App(config::Config config) : config_(std::move(config)), tasks_(io_.get_executor(), log_crash) {}
@@ -84,13 +94,17 @@ base::Status App::open() {
       keeper::KeeperParts{io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
                           [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
                           [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
-                          [this](domain::ModelView& view) { describe_configured(view); }, log_crash});
+                          [this](domain::ModelView& view) { describe_configured(view); },
+                          [this](const domain::ModelId& id) { return keep_rule_of(id); },
+                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash});
   make_packed_quota();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   probe_ = std::make_unique<HostProbe>(config_, *keeper_, engine_, memory_, pool_);
   relay_ = std::make_unique<http::Relay>(*gate_, journal_, clock_);
   http::add_openai_routes(router_, *relay_, *shelf_);
+  ollama_relay_ = std::make_unique<http::OllamaRelay>(*gate_, *shelf_, journal_, clock_);
+  http::add_ollama_routes(router_, *ollama_relay_, *shelf_, clock_);
   jobs_ = std::make_unique<http::LayerJobs>(io_.get_executor(), *shelf_, journal_);
   http::add_native_routes(router_, {*shelf_, *jobs_, journal_, *probe_});
   server_->serve();
@@ -111,7 +125,8 @@ void App::reap() {
 rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel model) {
   const auto engine = co_await engine_.find();
   if (!engine) co_return std::unexpected(engine.error());
-  const domain::ModelId id = model.manifest.id;
+  const artifact::Manifest& manifest = model.manifest;
+  const domain::ModelId id = manifest.id;
   const config::ModelConfig config = config_.effective_for(id);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
@@ -139,6 +154,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   keeper::Service service;
   service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
   service.slots = config.slots.value_or(kDefaultSlots);
+  service.context = context_of_one_request(config, manifest);
   co_return service;
 }
 
@@ -181,6 +197,13 @@ void App::describe_configured(domain::ModelView& view) const {
   const auto config = config_.effective_for(view.id);
   view.service_class = config.service_class.value_or(domain::ServiceClass::interactive);
   view.pinned = config.pinned.value_or(false);
+  view.context = config.context;
+}
+
+keeper::KeepRule App::keep_rule_of(const domain::ModelId& id) const {
+  const auto config = config_.effective_for(id);
+  return {.otherwise = config.keep_alive.value_or(domain::KeepAlive::forever()),
+          .pinned = config.pinned.value_or(false)};
 }
 
 std::string App::address() const {

@@ -11,6 +11,7 @@
 #include "daemon/packed_quota.h"
 #include "engine/supervisor.h"
 #include "http/native_api.h"
+#include "http/ollama_api.h"
 #include "http/openai_api.h"
 #include "http/server.h"
 #include "sys/files.h"
@@ -39,6 +40,7 @@ class App {
   void make_packed_quota();
   [[nodiscard]] std::set<std::string> packed_in_use() const;
   void describe_configured(domain::ModelView& view) const;
+  [[nodiscard]] keeper::KeepRule keep_rule_of(const domain::ModelId& id) const;
   void reap();
 
   const config::Config config_;
@@ -66,6 +68,7 @@ class App {
   std::unique_ptr<HostProbe> probe_;
   std::unique_ptr<http::LayerJobs> jobs_;
   std::unique_ptr<http::Relay> relay_;
+  std::unique_ptr<http::OllamaRelay> ollama_relay_;
   http::Router router_;
   std::unique_ptr<http::Server> server_;
   rt::TaskGroup tasks_;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "domain/keep_alive.h"
 #include "domain/layer.h"
 #include "domain/model_id.h"
 
@@ -40,10 +41,14 @@ struct ModelView {
   std::optional<int> pid;
   std::optional<base::Wall> process_started_at;
   std::optional<base::Bytes> memory_measured;  // resident bytes of the engine process
-  std::optional<double> ready_in_ms;           // estimate of the time until a request can be sent to the engine
-  std::string ready_basis;                     // where the estimate comes from, for people
+  Keep keep;
+  std::optional<double> ready_in_ms;  // estimate of the time until a request can be sent to the engine
+  std::string ready_basis;            // where the estimate comes from, for people
   std::optional<base::Wall> last_used_at;
   std::uint64_t requests = 0;
+  std::optional<std::string> digest;  // SHA-256 of the file, in hexadecimal
+  std::optional<base::Wall> imported_at;
+  std::optional<unsigned> context;  // tokens of context that the configuration gives it; empty: the engine's choice
   // What the file says of itself; empty where it does not.
   std::optional<std::string> architecture;
   std::optional<std::string> quantisation;

@@ -49,6 +49,23 @@ Json layers_of(const ModelView& model) {
             {"bytes_disk", nullptr}}}};
 }
 
+Json until_of(bool forever, const std::optional<base::Wall>& until) {
+  return forever ? Json("forever") : instant_or_null(until);
+}
+
+Json keep_of(const Keep& keep) {
+  Json votes = Json::array();
+  for (const auto& vote : keep.votes) {
+    votes.push_back({{"owner", vote.owner},
+                     {"keep_alive", text_of(vote.wish)},
+                     {"source", name_of(vote.source)},
+                     {"until", until_of(!vote.until, vote.until)}});
+  }
+  return {{"until", until_of(keep.forever, keep.until)},
+          {"source", keep.source ? Json(name_of(*keep.source)) : Json(nullptr)},
+          {"votes", std::move(votes)}};
+}
+
 Json failure_of(const std::optional<Failure>& failure) {
   if (!failure) return nullptr;
   return {{"reason", failure->reason},
@@ -71,7 +88,7 @@ Json to_json(const ModelView& model) {
             {"measured", or_null(model.memory_measured)},
             {"estimated", nullptr},
             {"locked", or_null(at(model.layers, Layer::weights).locked)}}},
-          {"keep", {{"until", nullptr}, {"source", nullptr}, {"votes", Json::array()}}},
+          {"keep", keep_of(model.keep)},
           {"ready_in_ms", {{"estimate", or_null(model.ready_in_ms)}, {"basis", model.ready_basis}}},
           {"last_used_at", instant_or_null(model.last_used_at)},
           {"requests", model.requests},
@@ -80,7 +97,9 @@ Json to_json(const ModelView& model) {
            {{"architecture", or_null(model.architecture)},
             {"quantisation", or_null(model.quantisation)},
             {"parameters", or_null(model.parameters)},
-            {"context_length", or_null(model.context_length)}}}};
+            {"context_length", or_null(model.context_length)},
+            {"digest", or_null(model.digest)},
+            {"imported_at", instant_or_null(model.imported_at)}}}};
 }
 
 Json to_json(const EngineInfo& engine) {

@@ -13,10 +13,9 @@ namespace {
 using base::ErrorCode;
 namespace bhttp = beast::http;
 
-bool is_native(std::string_view path) { return path.starts_with("/hearth/"); }
-
 domain::Api dialect_of(const Exchange& exchange) {
-  return is_native(exchange.path()) ? domain::Api::native : domain::Api::openai;
+  if (exchange.path().starts_with("/hearth/")) return domain::Api::native;
+  return exchange.path().starts_with("/api/") ? domain::Api::ollama : domain::Api::openai;
 }
 
 Caller caller_of(const Exchange& exchange) {
@@ -33,6 +32,7 @@ Connection::Connection(tcp::socket socket, const ConnectionContext& context)
     : stream_(std::move(socket)), context_(context) {
   rt::error_code ignored;  // an option that cannot be set costs latency, not correctness
   stream_.socket().set_option(tcp::no_delay(true), ignored);
+  stream_.socket().non_blocking(true, ignored);  // Exchange::write tries before it waits
 }
 
 rt::Task<void> Connection::run() {

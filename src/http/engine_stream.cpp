@@ -43,24 +43,49 @@ rt::Task<base::Status> EngineStream::read_head() {
   stream_.expires_after(kSilence);
   const auto [error, read] = co_await bhttp::async_read_header(stream_, buffer_, parser_, rt::kTuple);
   if (error) co_return failed("beginning its answer", error);
+  stream_.expires_never();
+  parser_.eager(true);
+  watchdog_.emplace(stream_.get_executor(), kSilence, [this] {
+    silent_ = true;
+    stream_.socket().cancel();
+  });
   co_return base::Status{};
 }
 
 std::string EngineStream::content_type() const { return std::string(parser_.get()[bhttp::field::content_type]); }
 
-rt::Task<base::Status> EngineStream::read(std::string& into) {
-  into.clear();
-  while (into.empty() && !parser_.is_done()) {
+base::Status EngineStream::parse(std::string& into) {
+  while (buffer_.size() > 0 && !parser_.is_done()) {
     auto& body = parser_.get().body();
     body.data = chunk_.data();
     body.size = chunk_.size();
-    stream_.expires_after(kSilence);
-    auto [error, read] = co_await bhttp::async_read_some(stream_, buffer_, parser_, rt::kTuple);
-    if (error == bhttp::error::need_buffer) error = {};
+    rt::error_code error;
+    buffer_.consume(parser_.put(buffer_.data(), error));
     into.append(chunk_.data(), chunk_.size() - body.size);
+    if (error == bhttp::error::need_more) break;
+    if (error && error != bhttp::error::need_buffer) return failed("answering", error);
+  }
+  return {};
+}
+
+// Past the stream's own deadlines and the parser's own reading: one call a piece, and no timer.
+rt::Task<base::Status> EngineStream::read(std::string& into) {
+  into.clear();
+  for (;;) {
+    if (auto parsed = parse(into); !parsed) co_return parsed;
+    if (!into.empty() || parser_.is_done()) co_return base::Status{};
+    if (buffer_.size() + chunk_.size() > kLargestBuffer) co_return failed("answering", bhttp::error::bad_chunk);
+    auto [error, count] = co_await stream_.socket().async_read_some(buffer_.prepare(chunk_.size()), rt::kTuple);
+    buffer_.commit(count);
+    watchdog_->touch();
+    if (error == rt::asio::error::eof) {  // the end of a body of no declared length, or a broken answer
+      error = {};
+      parser_.put_eof(error);
+      if (!error) co_return base::Status{};
+    }
+    if (silent_) error = beast::error::timeout;
     if (error) co_return failed("answering", error);
   }
-  co_return base::Status{};
 }
 
 rt::Task<base::Result<std::string>> EngineStream::read_all(std::size_t most) {

@@ -9,11 +9,13 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "rt/asio.h"
+#include "rt/watchdog.h"
 
 namespace hearth::http {
 
@@ -44,12 +46,17 @@ class EngineStream {
 
  private:
   using Protocol = boost::asio::local::stream_protocol;
+  static constexpr std::size_t kLargestBuffer = 256U << 10;
   [[nodiscard]] rt::Task<base::Status> send(const std::string& socket_path, std::string_view path,
                                             std::string_view body);
   [[nodiscard]] rt::Task<base::Status> read_head();
+  // Hands what has come to the parser; what that yields of the body is appended.
+  [[nodiscard]] base::Status parse(std::string& into);
 
   boost::beast::basic_stream<Protocol> stream_;
-  boost::beast::flat_buffer buffer_;
+  std::optional<rt::Watchdog> watchdog_;  // while the body is read
+  bool silent_ = false;                   // it has barked
+  boost::beast::flat_buffer buffer_{kLargestBuffer};
   boost::beast::http::response_parser<boost::beast::http::buffer_body> parser_;
   std::array<char, 16384> chunk_{};
 };

@@ -61,6 +61,10 @@ std::string_view openai_type(ErrorCode code) {
 std::string error_body(domain::Api api, const base::Error& error) {
   if (api == domain::Api::native)
     return domain::to_json(error).dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  if (api == domain::Api::ollama) {
+    const domain::Json text = {{"error", error.message}};
+    return text.dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  }
   const domain::Json body = {{"error",
                               {{"message", error.message},
                                {"type", openai_type(error.code)},

@@ -10,7 +10,8 @@ namespace hearth::http {
 
 [[nodiscard]] unsigned status_of(base::ErrorCode code);
 
-// OpenAI: {"error": {"message", "type", "param", "code"}}; native: {"error": {"code", "message", "details"}}.
+// OpenAI: {"error": {"message", "type", "param", "code"}}; native: {"error": {"code", "message", "details"}}; Ollama:
+// {"error": message}.
 [[nodiscard]] std::string error_body(domain::Api api, const base::Error& error);
 
 // The Retry-After value in whole seconds, at least 1; present when the error carries a hint.

@@ -34,5 +34,9 @@ TEST(ErrorReply, RetryAfterIsAtLeastASecond) {
   EXPECT_EQ(retry_after_of({ErrorCode::loading, ""}), std::nullopt);
 }
 
+TEST(ErrorReply, OllamaHasOneText) {
+  EXPECT_EQ(error_body(domain::Api::ollama, {base::ErrorCode::bad_request, "no \"x\""}), R"({"error":"no \"x\""})");
+}
+
 }  // namespace
 }  // namespace hearth::http

@@ -4,6 +4,7 @@
 #include <fmt/ostream.h>
 
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_suffix.hpp>
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
@@ -34,6 +35,12 @@ Exchange::Exchange(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser
       id_(std::move(id)),
       received_(clock.now()),
       started_at_(clock.wall()) {}
+
+std::string Exchange::peer_address() const {
+  rt::error_code gone;
+  const auto peer = stream_.socket().remote_endpoint(gone);
+  return gone ? std::string() : peer.address().to_string();
+}
 
 std::string_view Exchange::path() const {
   const std::string_view target = head().target();
@@ -122,9 +129,13 @@ rt::Task<base::Status> Exchange::send(Buffers buffers) {
   stream_.expires_after(limits_.transfer_wait);
   const auto [error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
   stream_.expires_never();
-  if (!error) co_return base::Status{};
+  co_return sent(error);
+}
+
+base::Status Exchange::sent(const rt::error_code& error) {
+  if (!error) return {};
   close_ = true;
-  co_return base::fail(ErrorCode::io, "the client left while it was answered (" + error.message() + ")");
+  return base::fail(ErrorCode::io, "the client left while it was answered (" + error.message() + ")");
 }
 
 rt::Task<base::Status> Exchange::reply(Reply reply) {
@@ -148,10 +159,20 @@ rt::Task<base::Status> Exchange::begin(unsigned status, std::vector<Header> head
   co_return co_await send(rt::asio::buffer(text));
 }
 
+// A piece nearly always fits into the socket's own buffer: then there is nothing to wait for and no deadline to set.
 rt::Task<base::Status> Exchange::write(std::string_view piece) {
   if (piece.empty()) co_return base::Status{};
-  if (!chunked_) co_return co_await send(rt::asio::buffer(piece));
-  co_return co_await send(bhttp::make_chunk(rt::asio::buffer(piece)));
+  const std::string size = chunked_ ? fmt::format("{:x}\r\n", piece.size()) : std::string();
+  const std::string_view end = chunked_ ? "\r\n" : "";
+  const std::array<rt::asio::const_buffer, 3> whole = {rt::asio::buffer(size), rt::asio::buffer(piece),
+                                                       rt::asio::buffer(end)};
+  rt::error_code error;
+  const std::size_t count = stream_.socket().write_some(whole, error);
+  if (error && error != rt::asio::error::would_block) co_return sent(error);
+  beast::buffers_suffix rest(whole);
+  rest.consume(count);
+  if (rt::asio::buffer_size(rest) == 0) co_return base::Status{};
+  co_return co_await send(rest);
 }
 
 rt::Task<base::Status> Exchange::end() {

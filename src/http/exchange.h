@@ -55,6 +55,8 @@ class Exchange {
   [[nodiscard]] base::Mono received() const { return received_; }
   [[nodiscard]] base::Wall started_at() const { return started_at_; }
   [[nodiscard]] const Parser::value_type& head() const { return parser_.get(); }
+  // The client's address, without its port; empty when the client is gone.
+  [[nodiscard]] std::string peer_address() const;
   // The path without query.
   [[nodiscard]] std::string_view path() const;
   // One parameter of the query, undecoded; empty when absent.
@@ -92,6 +94,7 @@ class Exchange {
   [[nodiscard]] rt::Task<base::Status> send_continue();
   template <typename Buffers>
   rt::Task<base::Status> send(Buffers buffers);
+  [[nodiscard]] base::Status sent(const rt::error_code& error);
 
   beast::tcp_stream& stream_;
   beast::flat_buffer& buffer_;

@@ -20,13 +20,13 @@ LayerJobs::LayerJobs(rt::asio::any_io_executor executor, ModelShelf& shelf, Requ
     : shelf_(shelf), journal_(journal), tasks_(std::move(executor), log_crash) {}
 
 void LayerJobs::begin(std::string job, domain::ModelId model, domain::LayerAction action,
-                      std::optional<domain::Layer> layer) {
-  tasks_.spawn(run(std::move(job), std::move(model), action, layer));
+                      std::optional<domain::Layer> layer, domain::Asker asker) {
+  tasks_.spawn(run(std::move(job), std::move(model), action, layer, std::move(asker)));
 }
 
 rt::Task<void> LayerJobs::run(std::string job, domain::ModelId model, domain::LayerAction action,
-                              std::optional<domain::Layer> layer) {
-  auto work = co_await shelf_.change(model, action, layer);
+                              std::optional<domain::Layer> layer, domain::Asker asker) {
+  auto work = co_await shelf_.change(model, action, layer, std::move(asker));
   domain::Event event;
   event.what = fmt::format("{}_{}", name_of(action), work ? "done" : "failed");
   event.model = model.text();

@@ -13,13 +13,14 @@ class LayerJobs {
  public:
   LayerJobs(rt::asio::any_io_executor executor, ModelShelf& shelf, RequestJournal& journal);
 
-  void begin(std::string job, domain::ModelId model, domain::LayerAction action, std::optional<domain::Layer> layer);
+  void begin(std::string job, domain::ModelId model, domain::LayerAction action, std::optional<domain::Layer> layer,
+             domain::Asker asker);
   // Cancels what still runs and waits.
   [[nodiscard]] rt::Task<void> stop();
 
  private:
   [[nodiscard]] rt::Task<void> run(std::string job, domain::ModelId model, domain::LayerAction action,
-                                   std::optional<domain::Layer> layer);
+                                   std::optional<domain::Layer> layer, domain::Asker asker);
 
   ModelShelf& shelf_;
   RequestJournal& journal_;

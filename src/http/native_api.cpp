@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "http/asker.h"
+#include "http/keep_alive_field.h"
 #include "http/respond.h"
 
 namespace hearth::http {
@@ -100,18 +102,26 @@ rt::Task<base::Result<Answer>> upload_model(Exchange& exchange, NativePorts port
   co_return Answer{*fresh ? 201U : 200U, domain::to_json(*model)};
 }
 
-// The layer that the body names; empty when there is no body, or none in it.
-base::Result<std::optional<domain::Layer>> layer_in(const std::string& body) {
-  if (body.empty()) return std::nullopt;
+// What the body of a change says.
+struct ChangeBody {
+  std::optional<domain::Layer> layer;
+  std::optional<domain::KeepAlive> keep_alive;
+};
+
+base::Result<ChangeBody> change_in(const std::string& body) {
+  ChangeBody change;
+  if (body.empty()) return change;
   const Json json = Json::parse(body, nullptr, false);
   if (!json.is_object())
     return base::fail(ErrorCode::bad_request, "the body must be a JSON object such as {\"layer\": \"weights\"}");
-  if (!json.contains("layer") || json["layer"].is_null()) return std::nullopt;
-  const auto layer =
-      json["layer"].is_string() ? domain::layer_named(json["layer"].get_ref<const std::string&>()) : std::nullopt;
-  if (!layer)
+  auto keep_alive = keep_alive_in(json);
+  if (!keep_alive) return base::pass(keep_alive);
+  change.keep_alive = *keep_alive;
+  if (!json.contains("layer") || json["layer"].is_null()) return change;
+  if (json["layer"].is_string()) change.layer = domain::layer_named(json["layer"].get_ref<const std::string&>());
+  if (!change.layer)
     return base::fail(ErrorCode::bad_request, "\"layer\" must be the name of a layer: pages, process or weights");
-  return layer;
+  return change;
 }
 
 Json finished_json(const domain::ModelView& model, const domain::LayerWork& work) {
@@ -129,15 +139,16 @@ rt::Task<base::Result<Answer>> change_layer(Exchange& exchange, NativePorts port
   if (!id) co_return base::pass(id);
   auto body = co_await exchange.read_body();
   if (!body) co_return base::pass(body);
-  auto layer = layer_in(*body);
-  if (!layer) co_return base::pass(layer);
+  auto change = change_in(*body);
+  if (!change) co_return base::pass(change);
+  domain::Asker asker = asker_of(exchange, change->keep_alive);
   if (exchange.query("wait") != "1") {
     auto known = co_await ports.shelf.find(*id);
     if (!known) co_return base::pass(known);
-    ports.jobs.begin(exchange.id(), *id, action, *layer);
+    ports.jobs.begin(exchange.id(), *id, action, change->layer, std::move(asker));
     co_return Answer{202, job_json(exchange.id())};
   }
-  auto work = co_await ports.shelf.change(*id, action, *layer);
+  auto work = co_await ports.shelf.change(*id, action, change->layer, std::move(asker));
   if (!work) co_return base::pass(work);
   auto model = co_await ports.shelf.find(*id);
   if (!model) co_return base::pass(model);

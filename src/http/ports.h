@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "domain/asker.h"
 #include "domain/event.h"
 #include "domain/json.h"
 #include "domain/layer_work.h"
 #include "domain/machine.h"
 #include "domain/model.h"
+#include "domain/model_card.h"
 #include "domain/request.h"
 #include "domain/verification.h"
 #include "rt/asio.h"
@@ -27,8 +29,13 @@ class EngineLease {
   virtual ~EngineLease() = default;
   // The Unix socket on which the engine listens.
   [[nodiscard]] virtual const std::string& socket_path() const = 0;
+  // Tokens of context that one request may have; empty where that is the engine's choice and the file does not say.
+  [[nodiscard]] virtual std::optional<std::uint64_t> context() const = 0;
   // Fills in what was seen while it was acquired: the start that was waited for, whether every slot was taken.
   virtual void describe(domain::RequestObservation& observation) const = 0;
+  // The request has been written to the engine: notes what conclude() compares with. Not before, because each of the
+  // kernel's counters that is read would put off the first token.
+  virtual void note_sent() = 0;
   // At the end of the request: fills in the layers as they were before it, what the kernel counted for the engine
   // meanwhile, and the state of the host. `answered`: the engine's answer was whole.
   virtual void conclude(domain::RequestObservation& observation, bool answered) = 0;
@@ -40,9 +47,13 @@ class EngineGate {
  public:
   virtual ~EngineGate() = default;
   // Waits until an engine with this model can take a request, starting one when there is none. The start belongs to the
-  // gate: a cancelled caller does not stop it.
+  // gate: a cancelled caller does not stop it. The model is kept as the asker wishes, from the end of the lease on.
   // Errors: model_not_found, engine_failed (retry_after when a pause is kept), loading, cancelled.
-  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId model) = 0;
+  [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId model,
+                                                                                     domain::Asker asker) = 0;
+  // Ends every wish to keep the model: its engine is stopped, now or when its running requests are done. A model that
+  // is not loaded is no error. Errors: model_not_found, pinned_conflict, timeout.
+  [[nodiscard]] virtual rt::Task<base::Status> unload(domain::ModelId model, domain::Asker asker) = 0;
 };
 
 // A model file on its way in. Destroying it before finish() leaves nothing behind.
@@ -60,12 +71,16 @@ class ModelShelf {
   [[nodiscard]] virtual rt::Task<base::Result<std::vector<domain::ModelView>>> list() = 0;
   // Errors: model_not_found.
   [[nodiscard]] virtual rt::Task<base::Result<domain::ModelView>> find(domain::ModelId model) = 0;
+  // Reads it from the model's file. Errors: model_not_found, corrupt, io.
+  [[nodiscard]] virtual rt::Task<base::Result<domain::ModelCard>> card(domain::ModelId model) = 0;
   // Stops its engine first when it is idle. Errors: model_not_found, in_use.
   [[nodiscard]] virtual rt::Task<base::Status> remove(domain::ModelId model) = 0;
-  // Changes one layer on purpose; without a layer, the weights. Errors: model_not_found, unsupported, in_use, loading.
+  // Changes one layer on purpose; without a layer, the weights. What was warmed is kept as the asker wishes. Errors:
+  // model_not_found, unsupported, in_use, loading.
   [[nodiscard]] virtual rt::Task<base::Result<domain::LayerWork>> change(domain::ModelId model,
                                                                          domain::LayerAction action,
-                                                                         std::optional<domain::Layer> layer) = 0;
+                                                                         std::optional<domain::Layer> layer,
+                                                                         domain::Asker asker) = 0;
   // Reads all that is kept of it on disk and sets aside what is damaged. Errors: model_not_found, io.
   [[nodiscard]] virtual rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) = 0;
   // Errors: no_space, already_exists (other content under that name), io.

@@ -8,6 +8,7 @@
 #include "base/scope_exit.h"
 #include "http/answer_builder.h"
 #include "http/answer_watch.h"
+#include "http/asker.h"
 #include "http/engine_stream.h"
 #include "http/error_reply.h"
 #include "http/respond.h"
@@ -76,7 +77,7 @@ rt::Task<base::Status> Relay::prepare(Call& call) {
 }
 
 rt::Task<void> Relay::answer(Call& call) {
-  auto lease = co_await gate_.acquire(call.plan->model);
+  auto lease = co_await gate_.acquire(call.plan->model, asker_of(call.exchange, call.plan->keep_alive));
   if (!lease) {
     co_await fail(call, std::move(lease.error()));
     co_return;
@@ -89,8 +90,10 @@ rt::Task<void> Relay::answer(Call& call) {
 
 rt::Task<void> Relay::carry(Call& call) {
   call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
-  auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream,
-                                        [&] { call.seen.sent = clock_.now(); });
+  auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream, [&] {
+    call.seen.sent = clock_.now();
+    call.lease->note_sent();
+  });
   if (done) done = co_await carry_answer(call);
   call.answered = done.has_value();
   if (call.answered) co_return;

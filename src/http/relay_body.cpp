@@ -4,37 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "http/body_json.h"
+#include "http/keep_alive_field.h"
+
 namespace hearth::http {
 namespace {
 
 // Keeps the client's order of keys.
 using Json = nlohmann::ordered_json;
 using base::ErrorCode;
-
-base::Result<Json> parse_object(std::string_view body) {
-  // Deeper nesting than any request has; printing such a value again would be recursive.
-  constexpr int kDeepest = 200;
-  bool too_deep = false;
-  const auto watch_depth = [&too_deep](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
-  };
-  try {
-    Json json = Json::parse(body, watch_depth);
-    if (too_deep)
-      return base::fail(ErrorCode::bad_request,
-                        fmt::format("the request body is nested deeper than {} levels; flatten it", kDeepest));
-    if (json.is_object()) return json;
-    return base::fail(
-        ErrorCode::bad_request,
-        fmt::format("the request body is a JSON {}, not an object; send {{\"model\": …}}", json.type_name()));
-  } catch (const Json::parse_error& error) {
-    return base::fail(
-        ErrorCode::bad_request,
-        fmt::format("the request body is not JSON (at byte {}); send a JSON object with Content-Type application/json",
-                    error.byte));
-  }
-}
 
 base::Result<domain::ModelId> model_of(const Json& json) {
   const auto model = json.find("model");
@@ -85,14 +63,18 @@ std::string_view path_of(Endpoint endpoint) {
 }
 
 base::Result<RelayBody> plan_relay(Endpoint endpoint, std::string body) {
-  auto json = parse_object(body);
+  auto json = parse_body(body);
   if (!json) return base::pass(json);
   auto model = model_of(*json);
   if (!model) return base::pass(model);
   auto stream = flag_of(*json, "stream");
   if (!stream) return base::pass(stream);
+  auto keep_alive = keep_alive_in(*json);
+  if (!keep_alive) return base::pass(keep_alive);
+  if (json->erase("keep_alive") > 0) body = json->dump(-1, ' ', false, Json::error_handler_t::replace);
 
-  RelayBody plan{.model = *model, .client_streams = *stream, .client_progress = false, .upstream = {}};
+  RelayBody plan{
+      .model = *model, .client_streams = *stream, .client_progress = false, .upstream = {}, .keep_alive = *keep_alive};
   if (endpoint == Endpoint::embeddings) plan.client_streams = false;
   if (endpoint == Endpoint::embeddings || (!plan.client_streams && wants_logprobs(*json))) {
     plan.upstream = std::move(body);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "domain/keep_alive.h"
 #include "domain/model_id.h"
 
 namespace hearth::http {
@@ -19,12 +20,14 @@ enum class Endpoint { chat, completions, embeddings };
 
 struct RelayBody {
   domain::ModelId model;
-  bool client_streams = false;   // the client wants an event stream
-  bool client_progress = false;  // and its progress events
-  std::string upstream;          // JSON for the engine
+  bool client_streams = false;                  // the client wants an event stream
+  bool client_progress = false;                 // and its progress events
+  std::string upstream;                         // JSON for the engine
+  std::optional<domain::KeepAlive> keep_alive;  // Hearth's own field; it does not go on to the engine
 };
 
-// Errors: bad_request when the body is not a JSON object, has no usable `model`, or `stream` is not a boolean.
+// Errors: bad_request when `keep_alive` is not one, or when the body is not a JSON object, has no usable `model`, or
+// `stream` is not a boolean.
 [[nodiscard]] base::Result<RelayBody> plan_relay(Endpoint endpoint, std::string body);
 
 }  // namespace hearth::http

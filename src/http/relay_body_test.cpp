@@ -60,5 +60,21 @@ TEST(RelayBody, RefusesDeepNesting) {
   EXPECT_FALSE(plan_relay(Endpoint::chat, deep));
 }
 
+TEST(RelayBody, KeepAliveIsHearthsOwnAndDoesNotGoOn) {
+  for (const char* stream : {"true", "false"}) {
+    const auto plan = plan_relay(
+        Endpoint::chat, std::string(R"({"model":"m","keep_alive":"10m","messages":[],"stream":)") + stream + "}");
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->keep_alive->span, std::chrono::minutes(10));
+    EXPECT_FALSE(plan->upstream.contains("keep_alive")) << plan->upstream;
+    EXPECT_TRUE(plan->upstream.contains(R"("messages":[])"));
+  }
+  EXPECT_FALSE(plan_relay(Endpoint::embeddings, R"({"model":"m","keep_alive":-1,"input":"x"})")
+                   .value()
+                   .upstream.contains("keep_alive"));
+  EXPECT_FALSE(plan_relay(Endpoint::chat, R"({"model":"m","keep_alive":null})").value().keep_alive);
+  EXPECT_FALSE(plan_relay(Endpoint::chat, R"({"model":"m","keep_alive":"300"})"));
+}
+
 }  // namespace
 }  // namespace hearth::http

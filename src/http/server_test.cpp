@@ -73,7 +73,9 @@ class ScriptedEngine {
 struct ScriptedLease final : EngineLease {
   explicit ScriptedLease(std::string at) : path(std::move(at)) {}
   [[nodiscard]] const std::string& socket_path() const override { return path; }
+  [[nodiscard]] std::optional<std::uint64_t> context() const override { return 2048; }
   void describe(domain::RequestObservation&) const override {}
+  void note_sent() override {}
   void conclude(domain::RequestObservation& seen, bool answered) override {
     seen.process = domain::ProcessDelta{answered ? 1U : 2U, 0};
   }
@@ -84,11 +86,15 @@ struct ScriptedLease final : EngineLease {
 };
 
 struct ScriptedGate final : EngineGate {
-  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId) override {
+  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId,
+                                                                             domain::Asker asker) override {
+    last_asker = std::move(asker);
     if (failure) co_return std::unexpected(*failure);
     co_return std::make_unique<ScriptedLease>(path);
   }
+  [[nodiscard]] rt::Task<base::Status> unload(domain::ModelId, domain::Asker) override { co_return base::Status{}; }
   std::string path;
+  domain::Asker last_asker;
   std::optional<base::Error> failure;
 };
 
@@ -202,6 +208,14 @@ TEST_F(ServerTest, ForwardsAStreamWithoutTheProgressEvents) {
   EXPECT_EQ(journal.seen[0].status, 200);
   EXPECT_TRUE(journal.seen[0].prefill_began && journal.seen[0].first_token && journal.seen[0].timings);
   EXPECT_EQ(journal.seen[0].process->bytes_read, 1U) << "the lease hears that the answer was whole";
+}
+
+TEST_F(ServerTest, TheGateIsToldWhoAsksAndForHowLong) {
+  engine.script = {std::string(kStreamHead), chunk(kToken), chunk(kEnd), "0\r\n\r\n"};
+  (void)run(talk(post("/v1/chat/completions", R"({"model":"m","messages":[],"keep_alive":60})",
+                      "User-Agent: openai-python/1.2\r\n")));
+  EXPECT_EQ(gate.last_asker.owner, "openai-python at 127.0.0.1");
+  EXPECT_EQ(gate.last_asker.keep_alive, domain::KeepAlive{60s});
 }
 
 TEST_F(ServerTest, PutsAWholeAnswerTogether) {

@@ -8,6 +8,7 @@
 #include "artifact/layers.h"
 #include "base/scope_exit.h"
 #include "engine/packed_files.h"
+#include "keeper/keep_view.h"
 #include "rt/deadline.h"
 
 namespace hearth::keeper {
@@ -50,7 +51,15 @@ Keeper::Keeper(KeeperParts parts)
     : parts_(std::move(parts)),
       host_(parts_.memory, parts_.clock),
       changer_(parts_.pool, parts_.pages, parts_.clock),
-      tasks_(parts_.executor, parts_.on_crash) {}
+      cooler_({.executor = parts_.executor,
+               .clock = parts_.clock,
+               .residents = residents_,
+               .changer = changer_,
+               .pinned = [this](const domain::ModelId& id) { return is_pinned(id); },
+               .on_event = parts_.on_event}),
+      tasks_(parts_.executor, parts_.on_crash) {
+  tasks_.spawn(cooler_.run());
+}
 
 Keeper::~Keeper() = default;
 
@@ -67,26 +76,68 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
   // Somebody may have come first while we waited; theirs stays.
   const auto [place, fresh] = residents_.try_emplace(id);
   if (fresh) place->second = std::make_shared<Resident>(std::move(service->supervisor), service->slots);
+  if (fresh) place->second->context = service->context;
   co_return place->second;
 }
 
-rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId id) {
+rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId id, domain::Asker asker) {
   const auto waiting = waiting_since_.insert(parts_.clock.now());
   const base::ScopeExit no_longer([&] { waiting_since_.erase(waiting); });
   auto resident = co_await resident_for(id);
   if (!resident) co_return base::pass(resident);
+  std::optional<policy::KeepWish> wish;
+  if (asker.keep_alive) wish = wish_of(*asker.keep_alive);
+  (*resident)->votes.request_began(asker.owner, wish, wish_of(parts_.keep_rule(id).otherwise), parts_.clock.now());
+  auto claim = std::make_shared<Claim>(*resident, asker.owner, parts_.clock, [this] { cooler_.look_again(); });
   auto before = readings_now(id, **resident);
+  // A start goes on when its asker leaves; the wish to keep what comes of it counts from its end.
+  if ((*resident)->state() == ModelState::starting || !has_process((*resident)->state()))
+    tasks_.spawn(hold_until_started(*resident, claim));
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
-  if ((*resident)->hibernated()) tasks_.spawn(wake_beside(*resident));
+  const bool wakes = (*resident)->hibernated();
+  if (wakes) tasks_.spawn(wake_beside(*resident));
   if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
   const auto on_end = [this, id](Resident& left) {
     if (left.in_flight() == 0) measure_when_idle(id, left);
   };
-  auto lease =
-      std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings, on_end);
+  auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
+                                       std::move(claim), on_end);
+  if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
+}
+
+rt::Task<void> Keeper::hold_until_started(std::shared_ptr<Resident> resident, std::shared_ptr<Claim> claim) {
+  co_await rt::asio::post(parts_.executor, rt::asio::use_awaitable);  // lets the start begin
+  // Attaches to it, and begins none: it may have failed already.
+  if (resident->state() != ModelState::starting) co_return;
+  const auto ready = co_await resident->supervisor().ensure_ready();
+  if (!ready) spdlog::debug("a start that was waited for failed: {}", ready.error().message);
+  claim.reset();
+}
+
+bool Keeper::is_pinned(const domain::ModelId& id) const {
+  const auto known = residents_.find(id);
+  return parts_.keep_rule(id).pinned || (known != residents_.end() && known->second->pinned);
+}
+
+rt::Task<base::Status> Keeper::unload(domain::ModelId id, domain::Asker asker) {
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  if (is_pinned(id)) {
+    co_return base::fail(ErrorCode::pinned_conflict,
+                         fmt::format("model {0} is pinned and stays; unpin it with `hearth unpin {0}`, or in the "
+                                     "configuration",
+                                     id.text()));
+  }
+  const auto known = residents_.find(id);
+  if (known == residents_.end()) co_return base::Status{};
+  const std::shared_ptr<Resident> resident = known->second;
+  resident->votes.wish(asker.owner, policy::KeepSource::api, policy::KeepWish::unload(), parts_.clock.now());
+  if (resident->awaited() || !has_process(resident->state())) co_return base::Status{};
+  resident->votes.clear();
+  co_return co_await cooler_.stop(id, resident, "told to unload by " + asker.owner);
 }
 
 // The layers as they are now. What is not fresh is measured beside the request, never in its way; the pointer is filled
@@ -156,6 +207,8 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
                          .layers = {},
                          .artifact_verified = model.verified,
                          .ready_basis = "not started since the server came up",
+                         .digest = manifest.digest.text(),
+                         .imported_at = base::Wall(std::chrono::milliseconds(manifest.imported_at_ms)),
                          .architecture = manifest.gguf.architecture,
                          .quantisation = manifest.gguf.quantisation,
                          .parameters = manifest.gguf.parameters,
@@ -166,8 +219,13 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
     view.packed_key = std::filesystem::path(folder).filename();
   }
   const auto resident = residents_.find(view.id);
-  if (resident == residents_.end()) co_return view;
+  if (resident == residents_.end()) {
+    view.keep = keep_of({}, view.pinned, parts_.clock.now(), parts_.clock.wall());
+    co_return view;
+  }
   resident->second->describe(view);
+  view.pinned = view.pinned || resident->second->pinned;
+  view.keep = keep_of(resident->second->votes, view.pinned, parts_.clock.now(), parts_.clock.wall());
   if (const auto start = resident->second->supervisor().last_start(); !view.ready_in_ms && start && start->ready) {
     view.ready_in_ms = base::to_ms(*start->ready - start->spawned);
     view.ready_basis = "its last start";
@@ -218,28 +276,42 @@ base::Result<std::shared_ptr<Resident>> Keeper::running(const domain::ModelId& i
   return base::fail(ErrorCode::loading, fmt::format("model {} is not loaded; warm it first", id.text()));
 }
 
-rt::Task<WorkResult> Keeper::change(domain::ModelId id, domain::LayerAction action, std::optional<Layer> layer) {
+rt::Task<WorkResult> Keeper::change(domain::ModelId id, domain::LayerAction action, std::optional<Layer> layer,
+                                    domain::Asker asker) {
   using enum domain::LayerAction;
   const Layer which = layer.value_or(Layer::weights);
   // What was measured before the change tells nothing of after it.
   const base::ScopeExit forget([&] {
     if (const auto known = residents_.find(id); known != residents_.end()) known->second->readings.reset();
   });
-  if (action == warm) co_return co_await this->warm(id, which);
+  if (action == warm) co_return co_await this->warm(id, which, asker);
   if (action == cool) co_return co_await this->cool(id, which);
   if (which != Layer::weights) co_return std::unexpected(cannot_change(action, which));
-  if (action == pin) {
-    if (auto started = co_await start_engine(id); !started) co_return started;
+  co_return co_await change_weights(id, action, asker);
+}
+
+// Not a coroutine: GCC 12 destroys a task twice that a conditional expression chose inside co_await.
+rt::Task<WorkResult> Keeper::lock_weights(std::shared_ptr<Resident> resident, bool lock) {
+  return lock ? changer_.pin(std::move(resident)) : changer_.unpin(std::move(resident));
+}
+
+// Pins or unpins.
+rt::Task<WorkResult> Keeper::change_weights(domain::ModelId id, domain::LayerAction action, domain::Asker asker) {
+  const bool pin = action == domain::LayerAction::pin;
+  if (pin) {
+    if (auto started = co_await start_engine(id, asker); !started) co_return started;
   }
   auto resident = running(id);
   if (!resident) co_return base::pass(resident);
-  if (action == pin) co_return co_await changer_.pin(*resident);
-  co_return co_await changer_.unpin(*resident);
+  auto work = co_await lock_weights(*resident, pin);
+  if (work) (*resident)->pinned = pin;
+  cooler_.look_again();
+  co_return work;
 }
 
-rt::Task<WorkResult> Keeper::start_engine(domain::ModelId id) {
+rt::Task<WorkResult> Keeper::start_engine(domain::ModelId id, domain::Asker asker) {
   const base::Mono begun = parts_.clock.now();
-  auto lease = co_await acquire(id);
+  auto lease = co_await acquire(id, asker);
   if (!lease) co_return base::pass(lease);
   domain::LayerWork work{.ms = base::to_ms(parts_.clock.now() - begun), .bytes = std::nullopt};
   co_return work;
@@ -252,12 +324,13 @@ rt::Task<WorkResult> Keeper::stop_engine(domain::ModelId id) {
   if ((*resident)->in_flight() > 0) {
     co_return base::fail(ErrorCode::in_use, fmt::format("model {} is answering; stop it when it is done", id.text()));
   }
+  (*resident)->votes.clear();
   if (auto stopped = co_await (*resident)->supervisor().stop(); !stopped) co_return base::pass(stopped);
   domain::LayerWork work{.ms = base::to_ms(parts_.clock.now() - begun), .bytes = std::nullopt};
   co_return work;
 }
 
-rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer) {
+rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer, domain::Asker asker) {
   auto model = co_await stored(id);
   if (!model) co_return base::pass(model);
   if (layer == Layer::pages) co_return co_await changer_.warm_pages(model->path);
@@ -266,7 +339,12 @@ rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer) {
   const auto known = residents_.find(id);
   // A fresh engine has just read all its weights; only one that was up before can have lost them.
   const bool was_up = known != residents_.end() && has_process(known->second->state());
-  if (!was_up || layer == Layer::process) co_return co_await start_engine(id);
+  if (!was_up || layer == Layer::process) {
+    auto started = co_await start_engine(id, asker);
+    if (started) keep_for(id, asker);
+    co_return started;
+  }
+  keep_for(id, asker);
   co_return co_await changer_.wake(known->second);
 }
 
@@ -278,7 +356,17 @@ rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
   if (layer != Layer::weights) co_return std::unexpected(cannot_change(domain::LayerAction::cool, layer));
   auto resident = running(id);
   if (!resident) co_return base::pass(resident);
-  co_return co_await changer_.hibernate(*resident);
+  auto work = co_await changer_.hibernate(*resident);
+  if (work) (*resident)->votes.clear();
+  co_return work;
+}
+
+void Keeper::keep_for(const domain::ModelId& id, const domain::Asker& asker) {
+  const auto known = residents_.find(id);
+  if (known == residents_.end()) return;
+  const auto wish = wish_of(asker.keep_alive.value_or(parts_.keep_rule(id).otherwise));
+  known->second->votes.wish(asker.owner, policy::KeepSource::api, wish, parts_.clock.now());
+  cooler_.look_again();
 }
 
 rt::Task<base::Result<domain::Verification>> Keeper::verify(domain::ModelId id) {

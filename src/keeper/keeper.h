@@ -11,8 +11,12 @@
 
 #include "artifact/store.h"
 #include "base/clock.h"
+#include "domain/asker.h"
+#include "domain/event.h"
 #include "domain/model.h"
 #include "domain/verification.h"
+#include "keeper/claim.h"
+#include "keeper/cooler.h"
 #include "keeper/layer_changer.h"
 #include "keeper/lease.h"
 #include "keeper/resident.h"
@@ -26,6 +30,13 @@ namespace hearth::keeper {
 struct Service {
   std::unique_ptr<engine::Supervisor> supervisor;
   unsigned slots = 1;
+  std::optional<std::uint64_t> context;  // tokens that one request may have, where that is known
+};
+
+// What the configuration says of keeping one model.
+struct KeepRule {
+  domain::KeepAlive otherwise;  // for an asker who says nothing
+  bool pinned = false;
 };
 
 // What the keeper works with; all of it outlives the keeper.
@@ -43,6 +54,8 @@ struct KeeperParts {
   std::function<std::string(const artifact::StoredModel&)> packed_folder;
   // What the configuration says of a model, into its view.
   std::function<void(domain::ModelView&)> configured;
+  std::function<KeepRule(const domain::ModelId&)> keep_rule;
+  std::function<void(domain::Event)> on_event;  // may be empty
   rt::TaskGroup::CrashHandler on_crash;
 };
 
@@ -51,10 +64,11 @@ class Keeper {
   explicit Keeper(KeeperParts parts);
   ~Keeper();
 
-  // Waits until an engine with this model can take a request. Cancel: the caller leaves, a start under way goes on.
+  // Waits until an engine with this model can take a request. Cancel: the caller leaves, a start under way goes on, and
+  // the model is then kept as the caller wished.
   // Errors: model_not_found, corrupt (its file), not_found (no engine), engine_failed and cancelled as
   // Supervisor::ensure_ready.
-  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<Lease>>> acquire(domain::ModelId id);
+  [[nodiscard]] rt::Task<base::Result<std::unique_ptr<Lease>>> acquire(domain::ModelId id, domain::Asker asker);
 
   [[nodiscard]] rt::Task<base::Result<std::vector<domain::ModelView>>> list();
   // Errors: model_not_found, corrupt.
@@ -63,10 +77,19 @@ class Keeper {
   // is under way; timeout when the engine would not die.
   [[nodiscard]] rt::Task<base::Status> remove(domain::ModelId id);
 
-  // Changes one layer on purpose; without a layer, the weights. Warming starts the engine where that is needed.
+  // Ends every wish to keep the model, and stops its engine: at once when it is idle, else when its requests are done;
+  // then without waiting for that. A model that is not loaded is no error.
+  // Errors: model_not_found, corrupt; pinned_conflict; timeout when the engine would not die.
+  [[nodiscard]] rt::Task<base::Status> unload(domain::ModelId id, domain::Asker asker);
+
+  // Changes one layer on purpose; without a layer, the weights. Warming starts the engine where that is needed, and
+  // keeps the model as the asker wishes; cooling ends every wish to keep it.
   // Errors: model_not_found; unsupported (which layers can be changed here); those of LayerChanger and of acquire.
   [[nodiscard]] rt::Task<WorkResult> change(domain::ModelId id, domain::LayerAction action,
-                                            std::optional<domain::Layer> layer);
+                                            std::optional<domain::Layer> layer, domain::Asker asker);
+
+  // Cools what is due now; the keeper does so by itself when the time comes.
+  [[nodiscard]] rt::Task<void> cool_what_is_due() { return cooler_.cool_what_is_due(); }
 
   // Reads all that is kept of a model on disk. What is damaged is set aside: the model's file (its entry with it), or
   // packed weights. Errors: model_not_found, io, cancelled.
@@ -83,9 +106,15 @@ class Keeper {
   [[nodiscard]] rt::Task<base::Result<std::shared_ptr<Resident>>> resident_for(domain::ModelId id);
   [[nodiscard]] rt::Task<base::Result<artifact::StoredModel>> stored(domain::ModelId id);
   [[nodiscard]] rt::Task<domain::ModelView> view_of(artifact::StoredModel model);
-  [[nodiscard]] rt::Task<WorkResult> warm(domain::ModelId id, domain::Layer layer);
+  [[nodiscard]] rt::Task<WorkResult> change_weights(domain::ModelId id, domain::LayerAction action,
+                                                    domain::Asker asker);
+  [[nodiscard]] rt::Task<WorkResult> lock_weights(std::shared_ptr<Resident> resident, bool lock);
+  void keep_for(const domain::ModelId& id, const domain::Asker& asker);
+  [[nodiscard]] bool is_pinned(const domain::ModelId& id) const;
+  [[nodiscard]] rt::Task<void> hold_until_started(std::shared_ptr<Resident> resident, std::shared_ptr<Claim> claim);
+  [[nodiscard]] rt::Task<WorkResult> warm(domain::ModelId id, domain::Layer layer, domain::Asker asker);
   [[nodiscard]] rt::Task<WorkResult> cool(domain::ModelId id, domain::Layer layer);
-  [[nodiscard]] rt::Task<WorkResult> start_engine(domain::ModelId id);
+  [[nodiscard]] rt::Task<WorkResult> start_engine(domain::ModelId id, domain::Asker asker);
   [[nodiscard]] rt::Task<WorkResult> stop_engine(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
   [[nodiscard]] rt::Task<void> wake_beside(std::shared_ptr<Resident> resident);
@@ -100,7 +129,8 @@ class Keeper {
   KeeperParts parts_;
   HostSampler host_;
   LayerChanger changer_;
-  std::map<domain::ModelId, std::shared_ptr<Resident>> residents_;
+  Residents residents_;
+  Cooler cooler_;
   std::multiset<base::Mono> waiting_since_;
   rt::TaskGroup tasks_;
 };

@@ -16,7 +16,9 @@ using base::ErrorCode;
 using domain::Layer;
 using domain::ModelState;
 using domain::Warmth;
+using testing::HasSubstr;
 using testing::SizeIs;
+using namespace std::chrono_literals;
 
 // An engine that is ready once its switch is on, and ends when it is told to.
 struct Switches {
@@ -86,6 +88,8 @@ class KeeperTest : public artifact::StoreFixture {
     keeper.emplace(KeeperParts{io.get_executor(), pool, *store, stats, pages, memory, clock,
                                [this](artifact::StoredModel model) { return serve(std::move(model)); },
                                [](const artifact::StoredModel&) { return std::string(); }, [](domain::ModelView&) {},
+                               [this](const domain::ModelId& of) { return rules[of.text()]; },
+                               [this](domain::Event event) { events.push_back(std::move(event)); },
                                [](std::exception_ptr failure) { std::rethrow_exception(failure); }});
   }
   ~KeeperTest() override { run(stop()); }
@@ -124,11 +128,34 @@ class KeeperTest : public artifact::StoreFixture {
     io.restart();
     return std::move(*result);
   }
-  std::unique_ptr<Lease> acquired(std::string_view name) {
-    auto lease = run(keeper->acquire(id(name)));
+  std::unique_ptr<Lease> acquired(std::string_view name, domain::Asker asker = {.owner = "ann", .keep_alive = {}}) {
+    auto lease = run(keeper->acquire(id(name), std::move(asker)));
     EXPECT_TRUE(lease) << lease.error().message;
     return lease ? std::move(*lease) : nullptr;
   }
+  // One request of this client, from its beginning to its end.
+  void ask(std::string_view name, const char* owner, std::optional<domain::KeepAlive> keep_alive = {}) {
+    (void)acquired(name, {.owner = owner, .keep_alive = keep_alive});
+  }
+  static domain::KeepAlive lasting(base::Duration span) { return {span}; }
+  // Gives what is ready its turn: a start that was waited for lets go of its claims.
+  void settle() {
+    for (int turn = 0; turn < 100; ++turn)
+      io.poll_one();
+  }
+  void pass_time(base::Duration span) {
+    settle();
+    clock.advance(span);
+    run(cool());
+  }
+  rt::Task<bool> cool() {
+    co_await keeper->cool_what_is_due();
+    co_return true;
+  }
+  base::Status unload(std::string_view name) {
+    return run(keeper->unload(id(name), {.owner = "ann", .keep_alive = {}}));
+  }
+
   domain::ModelView view(std::string_view name) { return run(keeper->find(id(name))).value(); }
   static domain::ModelId id(std::string_view name) { return domain::ModelId::parse(name).value(); }
 
@@ -141,6 +168,8 @@ class KeeperTest : public artifact::StoreFixture {
   TurningPace pace;
   Switches switches;
   bool engine_installed = true;
+  std::map<std::string, KeepRule> rules;
+  std::vector<domain::Event> events;
   std::unique_ptr<artifact::Store> store;
   std::optional<Keeper> keeper;
 };
@@ -186,14 +215,14 @@ TEST_F(KeeperTest, TellsWhenEverySlotIsTaken) {
 }
 
 TEST_F(KeeperTest, AnUnknownModelIsNotFound) {
-  const auto lease = run(keeper->acquire(id("nothing")));
+  const auto lease = run(keeper->acquire(id("nothing"), {}));
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code, ErrorCode::model_not_found);
 }
 
 TEST_F(KeeperTest, AMissingEngineIsLookedForAgainNextTime) {
   engine_installed = false;
-  EXPECT_EQ(run(keeper->acquire(id("a"))).error().code, ErrorCode::not_found);
+  EXPECT_EQ(run(keeper->acquire(id("a"), {})).error().code, ErrorCode::not_found);
   engine_installed = true;
   EXPECT_NE(acquired("a"), nullptr);
 }
@@ -202,7 +231,7 @@ TEST_F(KeeperTest, AClientThatGivesUpDoesNotStopTheStart) {
   switches.ready = false;
   rt::asio::cancellation_signal leave;
   bool left = false;
-  rt::asio::co_spawn(io, keeper->acquire(id("a")),
+  rt::asio::co_spawn(io, keeper->acquire(id("a"), {}),
                      rt::asio::bind_cancellation_slot(leave.slot(), [&](std::exception_ptr, auto) { left = true; }));
   while (view("a").state != ModelState::starting)
     io.run_one();
@@ -226,7 +255,7 @@ TEST_F(KeeperTest, RemovingStopsAnIdleEngine) {
   { const auto lease = acquired("a"); }
   EXPECT_TRUE(run(keeper->remove(id("a"))));
   EXPECT_THAT(run(keeper->list()).value(), SizeIs(1));
-  EXPECT_EQ(run(keeper->acquire(id("a"))).error().code, ErrorCode::model_not_found);
+  EXPECT_EQ(run(keeper->acquire(id("a"), {})).error().code, ErrorCode::model_not_found);
 }
 
 TEST_F(KeeperTest, LayersAreMeasuredNeverGuessed) {
@@ -253,6 +282,140 @@ TEST_F(KeeperTest, TheRequestIsToldTheLayersAsTheyWereBefore) {
   }
   lease->conclude(seen, true);
   EXPECT_EQ(at(seen.before, Layer::process).warmth, Warmth::cold);
+}
+
+TEST_F(KeeperTest, AnIdleModelIsStoppedWhenItsTimeIsUp) {
+  ask("a", "ann", lasting(10s));
+  pass_time(9s);
+  EXPECT_EQ(view("a").state, ModelState::ready);
+  pass_time(1s);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front().what, "keep_alive_over");
+}
+
+TEST_F(KeeperTest, WithoutAWishOrARuleItStays) {
+  ask("a", "ann");
+  pass_time(24h * 365);
+  EXPECT_EQ(view("a").state, ModelState::ready);
+  EXPECT_TRUE(view("a").keep.forever);
+  EXPECT_EQ(view("a").keep.source, domain::KeepSource::config);
+}
+
+TEST_F(KeeperTest, TheConfigurationKeepsForThoseWhoSayNothing) {
+  rules["a"].otherwise = lasting(5min);
+  ask("a", "ann");
+  pass_time(5min);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, TheLongestWishWinsAndEveryVoteIsTold) {
+  rules["a"].otherwise = lasting(1min);
+  ask("a", "ann", lasting(2h));
+  ask("a", "bob");
+  ask("a", "cleo", lasting(10s));
+  const auto keep = view("a").keep;
+  ASSERT_THAT(keep.votes, SizeIs(3));
+  EXPECT_EQ(keep.votes[1].source, domain::KeepSource::config);
+  EXPECT_EQ(keep.source, domain::KeepSource::request);
+  EXPECT_EQ(keep.until, clock.wall() + 2h);
+  pass_time(90s);
+  EXPECT_EQ(view("a").state, ModelState::ready);
+  EXPECT_THAT(view("a").keep.votes, SizeIs(1)) << "those whose time is up are not told";
+  pass_time(2h);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, ARequestWithoutAWishRenewsItsOwnersVote) {
+  ask("a", "ann", lasting(1h));
+  clock.advance(50min);
+  ask("a", "ann");
+  EXPECT_EQ(view("a").keep.until, clock.wall() + 1h);
+}
+
+TEST_F(KeeperTest, TimeRunsFromTheEndOfTheRequest) {
+  auto lease = acquired("a", {.owner = "ann", .keep_alive = lasting(10s)});
+  pass_time(1h);
+  EXPECT_EQ(view("a").state, ModelState::busy) << "a busy model is never stopped";
+  lease.reset();
+  pass_time(9s);
+  EXPECT_EQ(view("a").state, ModelState::ready);
+  pass_time(1s);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, ZeroUnloadsWhenTheRequestEnds) {
+  ask("a", "ann", lasting(2h));
+  auto lease = acquired("a", {.owner = "bob", .keep_alive = lasting(0s)});
+  pass_time(0s);
+  EXPECT_EQ(view("a").state, ModelState::busy);
+  lease.reset();
+  pass_time(0s);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, AnExplicitUnloadWinsOverEveryVote) {
+  ask("a", "ann", domain::KeepAlive::forever());
+  EXPECT_TRUE(unload("a"));
+  EXPECT_EQ(view("a").state, ModelState::cold);
+  EXPECT_THAT(view("a").keep.votes, SizeIs(0));
+}
+
+TEST_F(KeeperTest, AnUnloadWaitsForARunningRequest) {
+  auto lease = acquired("a", {.owner = "ann", .keep_alive = lasting(1h)});
+  EXPECT_TRUE(unload("a"));
+  pass_time(0s);
+  EXPECT_EQ(view("a").state, ModelState::busy);
+  lease.reset();
+  pass_time(0s);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, UnloadingWhatIsNotLoadedIsNoError) {
+  EXPECT_TRUE(unload("a"));
+  EXPECT_EQ(unload("nothing").error().code, ErrorCode::model_not_found);
+}
+
+TEST_F(KeeperTest, APinnedModelStays) {
+  rules["a"] = {.otherwise = lasting(1s), .pinned = true};
+  ask("a", "ann", lasting(0s));
+  pass_time(1h);
+  EXPECT_EQ(view("a").state, ModelState::ready);
+  const auto refused = unload("a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::pinned_conflict);
+  EXPECT_THAT(refused.error().message, HasSubstr("model a"));
+}
+
+TEST_F(KeeperTest, AStartWhoseClientLeftIsKeptAsThatClientWished) {
+  switches.ready = false;
+  rt::asio::cancellation_signal leave;
+  bool left = false;
+  rt::asio::co_spawn(io, keeper->acquire(id("a"), {.owner = "ann", .keep_alive = lasting(10s)}),
+                     rt::asio::bind_cancellation_slot(leave.slot(), [&](std::exception_ptr, auto) { left = true; }));
+  while (view("a").state != ModelState::starting)
+    io.run_one();
+  leave.emit(rt::asio::cancellation_type::terminal);
+  while (!left)
+    io.run_one();
+  pass_time(30s);
+  EXPECT_EQ(view("a").state, ModelState::starting);
+  switches.ready = true;
+  while (view("a").state != ModelState::ready)
+    io.run_one();
+  pass_time(9s);
+  EXPECT_EQ(view("a").state, ModelState::ready) << "its ten seconds count from when it was ready";
+  pass_time(1s);
+  EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, WarmingVotesAndCoolingEndsEveryVote) {
+  const domain::Asker ann{.owner = "ann", .keep_alive = lasting(1h)};
+  EXPECT_TRUE(run(keeper->change(id("a"), domain::LayerAction::warm, std::nullopt, ann)));
+  EXPECT_EQ(view("a").keep.source, domain::KeepSource::api);
+  EXPECT_EQ(view("a").keep.until, clock.wall() + 1h);
+  EXPECT_TRUE(run(keeper->change(id("a"), domain::LayerAction::cool, Layer::process, ann)));
+  EXPECT_FALSE(view("a").keep.source);
 }
 
 }  // namespace

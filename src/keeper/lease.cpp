@@ -9,16 +9,15 @@ namespace hearth::keeper {
 
 Lease::Lease(std::shared_ptr<Resident> resident, engine::Ready ready,
              std::shared_ptr<const domain::LayerReadings> before, Surroundings surroundings,
-             std::function<void(Resident&)> on_end)
+             std::shared_ptr<Claim> claim, std::function<void(Resident&)> on_end)
     : resident_(std::move(resident)),
       ready_(std::move(ready)),
       before_(std::move(before)),
       surroundings_(surroundings),
+      claim_(std::move(claim)),
       on_end_(std::move(on_end)),
       engine_was_busy_(resident_->every_slot_taken()),
-      alone_as_(0),
-      begun_(surroundings.stats.read(ready_.pid)),
-      host_begun_(surroundings.host.sample()) {
+      alone_as_(0) {
   resident_->request_began(surroundings_.clock.wall());
   alone_as_ = resident_->in_flight() == 1 ? resident_->requests() : 0;
 }
@@ -31,6 +30,10 @@ Lease::~Lease() {
 void Lease::describe(domain::RequestObservation& observation) const {
   observation.start = ready_.start;
   observation.engine_was_busy = engine_was_busy_;
+}
+
+void Lease::note_sent() {
+  if (!begun_) begun_ = Begin{surroundings_.stats.read(ready_.pid), surroundings_.host.sample()};
 }
 
 // A span knows its time and not its request, so what others did meanwhile would count as this one's.
@@ -48,14 +51,16 @@ std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObserv
 
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
-  const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
-  if (now.read_from_storage && begun_.read_from_storage && now.major_faults && begun_.major_faults) {
-    observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *begun_.read_from_storage,
-                                               .major_faults = *now.major_faults - *begun_.major_faults};
-  }
   observation.probe = probe_times(observation);
-  observation.host = surroundings_.host.since(host_begun_);
   observation.before = *before_;
+  if (!begun_) return;
+  const sys::ProcReading& then = begun_->process;
+  const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
+  if (now.read_from_storage && then.read_from_storage && now.major_faults && then.major_faults) {
+    observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *then.read_from_storage,
+                                               .major_faults = *now.major_faults - *then.major_faults};
+  }
+  observation.host = surroundings_.host.since(begun_->host);
 }
 
 rt::Task<base::Error> Lease::why_gone() {

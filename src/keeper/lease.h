@@ -7,6 +7,7 @@
 #include <string>
 
 #include "domain/request.h"
+#include "keeper/claim.h"
 #include "keeper/host_sampler.h"
 #include "keeper/resident.h"
 #include "sys/proc_stats.h"
@@ -24,14 +25,17 @@ class Lease {
   // `on_end` is told, last of all, that the lease is over; the keeper outlives the lease.
   // `before`: the layers as they were when the request asked, shared with whoever is still measuring them.
   Lease(std::shared_ptr<Resident> resident, engine::Ready ready, std::shared_ptr<const domain::LayerReadings> before,
-        Surroundings surroundings, std::function<void(Resident&)> on_end);
+        Surroundings surroundings, std::shared_ptr<Claim> claim, std::function<void(Resident&)> on_end);
   ~Lease();
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
   [[nodiscard]] const std::string& socket_path() const { return ready_.socket_path; }
+  [[nodiscard]] std::optional<std::uint64_t> context() const { return resident_->context; }
   // What was seen when the lease began, into the observation.
   void describe(domain::RequestObservation& observation) const;
+  // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
+  void note_sent();
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
@@ -45,11 +49,15 @@ class Lease {
   engine::Ready ready_;
   std::shared_ptr<const domain::LayerReadings> before_;
   Surroundings surroundings_;
+  std::shared_ptr<Claim> claim_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
   std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
-  sys::ProcReading begun_;
-  HostSampler::Sample host_begun_;
+  struct Begin {
+    sys::ProcReading process;
+    HostSampler::Sample host;
+  };
+  std::optional<Begin> begun_;  // empty: nothing was asked of the engine
 };
 
 }  // namespace hearth::keeper

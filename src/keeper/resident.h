@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "domain/model.h"
 #include "engine/supervisor.h"
+#include "policy/keep_alive.h"
 
 namespace hearth::keeper {
 
@@ -25,6 +26,10 @@ class Resident {
   void request_began(base::Wall at);
   void request_ended();
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  // Somebody asks for it or uses it: from before a start is waited for, to the end of the request.
+  void claimed() { ++claims_; }
+  void unclaimed() { --claims_; }
+  [[nodiscard]] bool awaited() const { return claims_ > 0 || in_flight_ > 0; }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
   // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
@@ -44,13 +49,19 @@ class Resident {
     domain::LayerReadings layers;
   };
   std::optional<Readings> readings;
-  bool measuring_soon = false;  // somebody waits for the model to be idle, to measure it
+  std::optional<std::uint64_t> context;  // tokens that one request may have, where that is known
+  policy::KeepVotes votes;
+  bool pinned = false;                        // asked for while the server runs; the configuration may pin besides
+  bool cooling = false;                       // its weights are leaving, or its engine is stopping
+  std::optional<base::Mono> cool_not_before;  // after a failure to cool
+  bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
 
  private:
   static constexpr std::size_t kStartsRemembered = 16;
   std::unique_ptr<engine::Supervisor> supervisor_;
   unsigned slots_;
   std::size_t in_flight_ = 0;
+  std::size_t claims_ = 0;
   std::uint64_t requests_ = 0;
   std::uint64_t hibernated_in_ = 0;  // the generation of the engine, 0: not
   std::optional<base::Wall> last_used_at_;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "tests/fake_engine/server.h"
 
@@ -21,14 +22,19 @@ void leave_a_child() {
 int main(int argc, char** argv) {
   using namespace hearth::fake_engine;
   std::signal(SIGPIPE, SIG_IGN);
+  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+    std::cout << "version: 0.7.0 (build 11669, a fake)\n";
+    return 0;
+  }
+  const auto flags = read_flags(argc, argv);
   const char* const log = std::getenv("FAKE_ENGINE_LOG");
-  Journal journal(log ? log : "");
-  auto scenario = read_scenario();
+  Journal journal(flags.log.empty() && log ? log : flags.log);
+  auto scenario = read_scenario(flags.scenario);
   auto arguments = Json::array();
   for (int i = 0; i < argc; ++i)
     arguments.push_back(argv[i]);
   journal.write("start", {{"argv", arguments}});
   if (!scenario.log_lines.empty()) std::cerr << scenario.log_lines << std::endl;
   if (scenario.fork_child) leave_a_child();
-  return Server(read_flags(argc, argv), std::move(scenario), std::move(journal)).run();
+  return Server(flags, std::move(scenario), std::move(journal)).run();
 }

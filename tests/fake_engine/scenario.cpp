@@ -18,12 +18,13 @@ using nlohmann::json;
 
 // The fields as JSON: the file's, overridden by the environment's (a text that is JSON counts as that, else as a
 // string).
-json gather(const std::initializer_list<const char*>& names) {
+json gather(std::string path, const std::initializer_list<const char*>& names) {
   json fields = json::object();
-  if (const char* path = std::getenv("FAKE_ENGINE_SCENARIO")) {
+  if (const char* given = std::getenv("FAKE_ENGINE_SCENARIO"); path.empty() && given != nullptr) path = given;
+  if (!path.empty()) {
     std::ifstream file(path);
     fields = json::parse(file, nullptr, false);
-    if (!fields.is_object()) refuse(std::string("no JSON object in the scenario ") + path);
+    if (!fields.is_object()) refuse("no JSON object in the scenario " + path);
   }
   for (const std::string name : names) {
     std::string variable = "FAKE_ENGINE_";
@@ -45,10 +46,10 @@ Moment parse_moment(const std::string& text) {
 
 }  // namespace
 
-Scenario read_scenario() {
-  const auto fields =
-      gather({"load_ms", "listen_ms", "prefill_ms", "token_ms", "tokens", "crash_at", "crash_signal", "crash_starts",
-              "moment_ms", "stall_at", "ignore_term", "fork_child", "busy", "claim_bytes", "log_lines"});
+Scenario read_scenario(const std::string& path) {
+  const auto fields = gather(
+      path, {"load_ms", "listen_ms", "prefill_ms", "token_ms", "tokens", "crash_at", "crash_signal", "crash_starts",
+             "moment_ms", "stall_at", "ignore_term", "fork_child", "busy", "claim_bytes", "log_lines"});
   Scenario scenario;
   try {
     scenario.load_ms = fields.value("load_ms", scenario.load_ms);
@@ -89,6 +90,10 @@ Flags read_flags(int argc, char** argv) {
       flags.slots = std::atoi(value);
     else if (name == "-c" || name == "--ctx-size")
       flags.context = std::atoi(value);
+    else if (name == "--fake-scenario")
+      flags.scenario = value;
+    else if (name == "--fake-log")
+      flags.log = value;
   }
   return flags;
 }

