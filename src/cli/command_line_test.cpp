@@ -98,7 +98,8 @@ TEST(CommandLine, WrongUsageIsTwoAndOneSentence) {
 
 TEST(CommandLine, NamesTheCommandsThereAre) {
   EXPECT_EQ(parsed({"lits"}).error().text,
-            "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, run, ps, warm, cool, pin, "
+            "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, verify, run, ps, warm, "
+            "cool, pin, "
             "unpin, explain, doctor, "
             "engine, version, completion, "
             "man; see `hearth --help`\n");
