@@ -42,6 +42,8 @@ Outcome carry_out(const Invocation& invocation, Console& console, const LocalCom
       return show_model(invocation, console);
     case Command::rm:
       return remove_model(invocation, console);
+    case Command::verify:
+      return verify_models(invocation, console);
     case Command::run:
       return run_model(invocation, console);
     case Command::ps:

@@ -43,7 +43,8 @@ class Tree {
  private:
   CLI::App& command(CLI::App& parent, const char* name, const char* description, Command value) {
     CLI::App* sub = parent.add_subcommand(name, description);
-    sub->callback([this, value] { into_.command = value; });
+    // The tree is gone when the callback is called; what it fills in is not.
+    sub->callback([&into = into_, value] { into.command = value; });
     return *sub;
   }
 
@@ -76,6 +77,10 @@ class Tree {
     auto& rm = command(app_, "rm", "Delete a model from the store", Command::rm);
     rm.add_option("MODEL", into_.model, kModel)->required()->type_name("");
     add_json(rm);
+    auto& verify =
+        command(app_, "verify", "Read all that is kept of a model and set aside what is damaged", Command::verify);
+    verify.add_option("MODEL", into_.model, "Name of a model (every model)")->type_name("");
+    add_json(verify);
   }
 
   void add_answers() {

@@ -16,6 +16,7 @@ enum class Command {
   list,
   show,
   rm,
+  verify,
   run,
   ps,
   warm,

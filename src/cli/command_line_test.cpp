@@ -98,7 +98,8 @@ TEST(CommandLine, WrongUsageIsTwoAndOneSentence) {
 
 TEST(CommandLine, NamesTheCommandsThereAre) {
   EXPECT_EQ(parsed({"lits"}).error().text,
-            "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, run, ps, warm, cool, pin, "
+            "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, verify, run, ps, warm, "
+            "cool, pin, "
             "unpin, explain, doctor, "
             "engine, version, completion, "
             "man; see `hearth --help`\n");
@@ -124,11 +125,11 @@ TEST(CommandTree, IsDescribedWhole) {
   std::vector<std::string> names;
   for (const auto& command : root.commands)
     names.push_back(command.name);
-  EXPECT_THAT(names, ElementsAre("serve", "import", "list", "show", "rm", "run", "ps", "warm", "cool", "pin", "unpin",
-                                 "explain", "doctor", "engine", "version", "completion", "man"));
-  EXPECT_EQ(usage_of(root.commands[5]),
+  EXPECT_THAT(names, ElementsAre("serve", "import", "list", "show", "rm", "verify", "run", "ps", "warm", "cool", "pin",
+                                 "unpin", "explain", "doctor", "engine", "version", "completion", "man"));
+  EXPECT_EQ(usage_of(root.commands[6]),
             "hearth run [--system TEXT] [--temperature T] [--max-tokens N] [--json] MODEL [PROMPT...]");
-  EXPECT_EQ(usage_of(root.commands[13].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
+  EXPECT_EQ(usage_of(root.commands[14].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
 }
 
 void expect_documented(const CommandDoc& command, const std::string& text) {

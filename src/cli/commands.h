@@ -19,6 +19,8 @@ void print_json(Console& console, const domain::Json& json);
 [[nodiscard]] Outcome list_models(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome show_model(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome remove_model(const Invocation& invocation, Console& console);
+// Status 1 when something was damaged.
+[[nodiscard]] Outcome verify_models(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome print_model_names(const Invocation& invocation, Console& console);
 [[nodiscard]] Outcome watch_models(const Invocation& invocation, Console& console);
 

@@ -38,6 +38,38 @@ base::Result<Json> fetch_models(const client::NativeClient& client) {
                     fmt::format("{} answered without a list of models; is it a Hearth server?", client.endpoint().url));
 }
 
+base::Result<std::vector<std::string>> ids_to_verify(const Invocation& invocation, const client::NativeClient& client) {
+  std::vector<std::string> ids;
+  if (!invocation.model.empty()) {
+    auto id = domain::ModelId::parse(invocation.model);
+    if (!id) return base::pass(id);
+    ids.push_back(id->text());
+    return ids;
+  }
+  auto document = fetch_models(client);
+  if (!document) return base::pass(document);
+  for (const auto& model : (*document)["models"]) {
+    if (auto id = text_at(model, {"id"})) ids.push_back(*std::move(id));
+  }
+  return ids;
+}
+
+std::string verification_text(const Json& found) {
+  std::string text = base::printable(text_at(found, {"id"}).value_or("?"), 200);
+  const auto fault = text_at(found, {"artifact", "fault"});
+  text += fault ? fmt::format(": its file is damaged: {}", base::printable(*fault, 300))
+                : fmt::format(": its file is sound, {}",
+                              base::format_bytes(count_at(found, {"artifact", "bytes"}).value_or(0)));
+  const auto files = count_at(found, {"packed", "files"}).value_or(0);
+  text += files == 0 ? "; no packed weights\n"
+                     : fmt::format("; {} packed file{}, {}\n", files, files == 1 ? "" : "s",
+                                   base::format_bytes(count_at(found, {"packed", "bytes"}).value_or(0)));
+  const Json& faults = at_path(found, {"packed", "faults"});
+  for (const auto& one : faults.is_array() ? faults : Json::array())
+    text += "  " + base::printable(one.is_string() ? one.get<std::string>() : one.dump(), 400) + "\n";
+  return text;
+}
+
 Outcome print_models_once(const Invocation& invocation, Console& console, const client::NativeClient& client) {
   auto document = fetch_models(client);
   if (!document) return base::pass(document);
@@ -155,6 +187,27 @@ Outcome change_layer(const Invocation& invocation, Console& console, std::string
   console.out << fmt::format("{}: {} {}, {:.0f} ms{}\n", base::to_lower(invocation.model), layer, action,
                              ms.is_number() ? ms.get<double>() : 0.0, bytes ? ", " + base::format_bytes(*bytes) : "");
   return 0;
+}
+
+Outcome verify_models(const Invocation& invocation, Console& console) {
+  auto client = connect(console);
+  if (!client) return base::pass(client);
+  auto ids = ids_to_verify(invocation, *client);
+  if (!ids) return base::pass(ids);
+  ProgressLine progress(console);
+  Json all = Json::array();
+  bool sound = true;
+  for (const auto& id : *ids) {
+    client->set_while_waiting([&] { progress.show({"verifying " + id}); });
+    auto answer = client->post("/hearth/v1/models/" + client::path_segment(id) + "/verify", Json::object());
+    progress.finish();
+    if (!answer) return base::pass(answer, "verifying " + id);
+    sound = sound && at_path(answer->body, {"sound"}) == Json(true);
+    if (!invocation.json) console.out << verification_text(answer->body);
+    all.push_back(std::move(answer->body));
+  }
+  if (invocation.json) print_json(console, Json{{"models", std::move(all)}});
+  return sound ? 0 : 1;
 }
 
 Outcome print_model_names(const Invocation&, Console& console) {

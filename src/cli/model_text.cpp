@@ -122,6 +122,13 @@ std::optional<std::string> ready_text(const Json& model) {
   return format_ms(*estimate) + (basis.empty() ? "" : " (" + basis + ")");
 }
 
+std::string thrashing_line(const Json& model) {
+  const auto again = count_at(model, {"memory", "reread_per_token"});
+  if (!again) return {};
+  return fmt::format("{} is thrashing: its weights do not fit into memory, {} are read again for each token\n",
+                     id_cell(model), base::format_bytes(*again));
+}
+
 }  // namespace
 
 std::string format_count(std::uint64_t count) {
@@ -148,11 +155,11 @@ std::string list_text(const Json& models) {
 
 std::string layers_text(const Json& models, std::size_t columns) {
   const Table table = layers_table(models);
-  if (columns == 0 || table.width() <= columns) return table.text();
-  std::string blocks;
+  const bool fits = columns == 0 || table.width() <= columns;
+  std::string text = fits ? table.text() : "";
   for (const auto& model : models)
-    blocks += layers_block(model);
-  return blocks;
+    text += (fits ? "" : layers_block(model)) + thrashing_line(model);
+  return text;
 }
 
 std::string model_text(const Json& model) {

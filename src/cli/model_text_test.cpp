@@ -30,6 +30,17 @@ TEST(ModelText, ShowsEveryLayerInATable) {
             "unknown  unknown      unknown  unknown  unknown\n");
 }
 
+TEST(ModelText, SaysThatAModelIsThrashingAndByHowMuch) {
+  auto models = two_models();
+  models[0]["memory"]["reread_per_token"] = 650'000'000;
+  for (const std::size_t columns : {0U, 80U}) {
+    EXPECT_THAT(layers_text(models, columns),
+                HasSubstr("qwen3-4b:q4_k_m is thrashing: its weights do not fit into memory, 650 MB are read again for "
+                          "each token\n"));
+  }
+  EXPECT_THAT(layers_text(two_models(), 0), testing::Not(HasSubstr("thrashing")));
+}
+
 TEST(ModelText, ShowsEveryLayerInBlocksWhereATableDoesNotFit) {
   const std::string text = layers_text(two_models(), 80);
   EXPECT_THAT(

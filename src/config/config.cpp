@@ -22,8 +22,8 @@ constexpr std::array kSections = {Names("server"), Names("engine"), Names("memor
 constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),
                                     Names("api_key"),  Names("allow_remote_without_key"),
                                     Names("max_body"), Names("stop_grace")};
-constexpr std::array kEngineKeys = {Names("command"), Names("path"), Names("tier"), Names("start_stall"),
-                                    Names("start_limit")};
+constexpr std::array kEngineKeys = {Names("command"),      Names("path"),        Names("tier"),
+                                    Names("packed_quota"), Names("start_stall"), Names("start_limit")};
 constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
 constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory")};
 constexpr std::array kPrefixesKeys = {Names("model"), Names("system"), Names("text")};
@@ -214,6 +214,7 @@ class ConfigReader {
     reader.read("command", config_.engine_.command, command_of);
     reader.read("path", path, [&](const toml::node& node) { return absolute_of(node, environment_); });
     reader.read("tier", config_.engine_.tier, bool_of);
+    reader.read("packed_quota", config_.engine_.packed_quota, bytes_of);
     reader.read("start_stall", config_.engine_.start_stall, positive_duration_of);
     reader.read("start_limit", config_.engine_.start_limit, positive_duration_of);
     if (path.empty()) return;

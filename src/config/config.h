@@ -36,10 +36,11 @@ struct ServerConfig {
 };
 
 struct EngineConfig {
-  std::vector<std::string> command;     // argv up to and including llama-server; empty: look for one
-  bool tier = true;                     // preload libhearth_tier.so where the engine can take it
-  Milliseconds start_stall{60'000};     // an engine start with no sign of progress for this long has failed
-  Milliseconds start_limit{1'800'000};  // and so has one that took this long in all
+  std::vector<std::string> command;         // argv up to and including llama-server; empty: look for one
+  bool tier = true;                         // preload libhearth_tier.so where the engine can take it
+  std::optional<base::Bytes> packed_quota;  // for all packed weights; empty: half of the room there
+  Milliseconds start_stall{60'000};         // an engine start with no sign of progress for this long has failed
+  Milliseconds start_limit{1'800'000};      // and so has one that took this long in all
 };
 
 struct MemoryConfig {

@@ -100,6 +100,7 @@ base::Status App::open() {
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
                           [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
                           [this](const artifact::StoredModel& model) { return prefix_held(model); }});
+  make_packed_quota();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   prefix_shelf_ = std::make_unique<TierPrefixes>(prefixes_.get(), *keeper_);
@@ -136,8 +137,12 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                       engine::own_environment(), {}};
   engine::LaunchSpec launch = launch_spec(*engine, model, config);
   if (const std::string key = packed_key_of(model); !key.empty()) {
-    launch.tier =
-        engine::TierLaunch{.library = tier_library_, .folder = config_.server().data_dir / "packed", .key = key};
+    launch.tier = engine::TierLaunch{.library = tier_library_,
+                                     .folder = config_.server().data_dir / "packed",
+                                     .key = key,
+                                     .check = engine::TierCheck::all,
+                                     .quota = config_.engine().packed_quota};
+    packed_keys_[id.text()] = key;
   }
   keeper::Service service;
   service.prefix = prefix_session(model, *engine, launch);
@@ -145,7 +150,10 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,
                                   pace_,
-                                  [this](const domain::Event& event) { journal_.add_event(event); },
+                                  [this](const domain::Event& event) {
+                                    journal_.add_event(event);
+                                    packed_quota_->hear(event);
+                                  },
                                   log_crash};
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
@@ -182,6 +190,24 @@ std::optional<domain::PrefixHeld> App::prefix_held(const artifact::StoredModel& 
   if (!plan) return std::nullopt;
   const auto totals = prefixes_->store().totals(plan->fingerprint);
   return domain::PrefixHeld{.tokens_memory = 0, .tokens_disk = totals.tokens, .bytes_disk = totals.bytes};
+}
+
+void App::make_packed_quota() {
+  packed_quota_ = std::make_unique<PackedQuota>(PackedQuota::Parts{
+      io_.get_executor(), pool_, clock_, (config_.server().data_dir / "packed").string(), config_.engine().packed_quota,
+      [this](const std::string& model) {
+        const auto known = packed_keys_.find(model);
+        return known == packed_keys_.end() ? std::string() : known->second;
+      },
+      [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); }, log_crash});
+}
+
+std::set<std::string> App::packed_in_use() const {
+  std::set<std::string> keys;
+  for (const auto& id : keeper_->with_engine()) {
+    if (const auto known = packed_keys_.find(id.text()); known != packed_keys_.end()) keys.insert(known->second);
+  }
+  return keys;
 }
 
 // Known once the engine is: its build and backends are part of what packed weights depend on.
@@ -249,6 +275,7 @@ rt::Task<void> App::stop_on_signal() {
   co_await server_->stop(grace);
   co_await jobs_->stop();
   co_await keeper_->stop();
+  co_await packed_quota_->stop();
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");
   signals_.cancel();

@@ -8,6 +8,7 @@
 
 #include "daemon/adapters.h"
 #include "daemon/journal.h"
+#include "daemon/packed_quota.h"
 #include "daemon/prefixes.h"
 #include "engine/launch.h"
 #include "engine/supervisor.h"
@@ -43,6 +44,8 @@ class App {
                                                                       const domain::EngineInfo& engine,
                                                                       engine::LaunchSpec& launch);
   [[nodiscard]] std::optional<domain::PrefixHeld> prefix_held(const artifact::StoredModel& model);
+  void make_packed_quota();
+  [[nodiscard]] std::set<std::string> packed_in_use() const;
   void describe_configured(domain::ModelView& view) const;
   [[nodiscard]] keeper::KeepRule keep_rule_of(const domain::ModelId& id) const;
   void reap();
@@ -66,6 +69,8 @@ class App {
   std::unique_ptr<artifact::Store> store_;
   std::unique_ptr<keeper::PrefixTier> prefixes_;  // null: prompt states are not kept
   std::unique_ptr<keeper::Keeper> keeper_;
+  std::map<std::string, std::string> packed_keys_;  // of models that were served, by id
+  std::unique_ptr<PackedQuota> packed_quota_;
   std::unique_ptr<KeeperGate> gate_;
   std::unique_ptr<StoreShelf> shelf_;
   std::unique_ptr<TierPrefixes> prefix_shelf_;

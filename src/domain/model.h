@@ -49,6 +49,9 @@ struct ModelView {
   std::optional<int> pid;
   std::optional<base::Wall> process_started_at;
   std::optional<base::Bytes> memory_measured;  // resident bytes of the engine process
+  // Its weights do not fit into memory: what the last request read again for each of its tokens. Empty: they fit, or
+  // nothing is known.
+  std::optional<base::Bytes> reread_per_token;
   Keep keep;
   std::optional<double> ready_in_ms;  // estimate of the time until a request can be sent to the engine
   std::string ready_basis;            // where the estimate comes from, for people

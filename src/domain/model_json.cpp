@@ -87,6 +87,7 @@ Json to_json(const ModelView& model) {
            {{"reserved", nullptr},
             {"measured", or_null(model.memory_measured)},
             {"estimated", nullptr},
+            {"reread_per_token", or_null(model.reread_per_token)},
             {"locked", or_null(at(model.layers, Layer::weights).locked)}}},
           {"keep", keep_of(model.keep)},
           {"ready_in_ms", {{"estimate", or_null(model.ready_in_ms)}, {"basis", model.ready_basis}}},

@@ -77,7 +77,8 @@ TEST_F(ReaperTest, NothingOutsideTheFolderIsRemoved) {
   ASSERT_TRUE(sys::write_atomic(files, "/run/engines/note.txt", "x"));
   ASSERT_TRUE(files.ensure_directory("/etc", 0755));
   ASSERT_TRUE(sys::write_atomic(files, "/etc/x.sock", "x"));
-  ASSERT_TRUE(write_record(files, "/run/engines/a.json", {{4001, 1, "b"}, "x", "/etc/x.sock"}));
+  const EngineRecord record{{4001, 1, "b"}, "x", "/etc/x.sock"};
+  ASSERT_TRUE(write_record(files, "/run/engines/a.json", record));
   reap();
   EXPECT_TRUE(files.read("/etc/x.sock", 10));
   EXPECT_THAT(files.list("/run/engines").value(), ElementsAre("note.txt"));

@@ -156,6 +156,30 @@ rt::Task<base::Result<Answer>> change_layer(Exchange& exchange, NativePorts port
   co_return Answer{200, finished_json(*model, *work)};
 }
 
+// A damaged model file is told by the store.
+domain::Event fault_event(const domain::ModelId& id, const std::string& why) {
+  domain::Event event;
+  event.what = "packed_set_aside";
+  event.model = id.text();
+  event.layer = domain::Layer::packed;
+  event.by = "verify";
+  event.why = why;
+  return event;
+}
+
+// POST /models/{id}/verify: answers when all is read.
+rt::Task<base::Result<Answer>> verify_model(Exchange& exchange, NativePorts ports) {
+  auto id = domain::ModelId::parse(exchange.part("id"));
+  if (!id) co_return base::pass(id);
+  auto found = co_await ports.shelf.verify(*id);
+  if (!found) co_return base::pass(found);
+  for (const auto& why : found->packed_faults)
+    ports.journal.tell(fault_event(*id, why));
+  Json json = domain::to_json(*found);
+  json["id"] = id->text();
+  co_return Answer{200, std::move(json)};
+}
+
 template <domain::LayerAction action>
 rt::Task<base::Result<Answer>> change_by(Exchange& exchange, NativePorts ports) {
   return change_layer(exchange, ports, action);
@@ -212,6 +236,7 @@ void add_native_routes(Router& router, NativePorts ports) {
   add(verb::get, "/models/{id}", show_model);
   add(verb::delete_, "/models/{id}", remove_model);
   add(verb::put, "/models/{id}/content", upload_model);
+  add(verb::post, "/models/{id}/verify", verify_model);
   add(verb::post, "/models/{id}/warm", change_by<domain::LayerAction::warm>);
   add(verb::post, "/models/{id}/cool", change_by<domain::LayerAction::cool>);
   add(verb::post, "/models/{id}/pin", change_by<domain::LayerAction::pin>);

@@ -18,6 +18,7 @@
 #include "domain/model.h"
 #include "domain/model_card.h"
 #include "domain/request.h"
+#include "domain/verification.h"
 #include "rt/asio.h"
 
 namespace hearth::http {
@@ -88,6 +89,8 @@ class ModelShelf {
                                                                          domain::LayerAction action,
                                                                          std::optional<domain::Layer> layer,
                                                                          domain::Asker asker) = 0;
+  // Reads all that is kept of it on disk and sets aside what is damaged. Errors: model_not_found, io.
+  [[nodiscard]] virtual rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) = 0;
   // Errors: no_space, already_exists (other content under that name), io.
   [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model,
                                                                                     std::uint64_t bytes) = 0;

@@ -7,6 +7,7 @@
 
 #include "artifact/layers.h"
 #include "base/scope_exit.h"
+#include "engine/packed_files.h"
 #include "keeper/keep_view.h"
 #include "rt/deadline.h"
 
@@ -441,6 +442,35 @@ rt::Task<WorkResult> Keeper::cool_prefix(domain::ModelId id) {
                          "prefixes are not kept here; see [prefix] enabled and `hearth doctor`");
   if (!has_process((*resident)->state())) session->detach();
   co_return co_await session->cool();
+}
+
+rt::Task<base::Result<domain::Verification>> Keeper::verify(domain::ModelId id) {
+  const base::Mono begun = parts_.clock.now();
+  auto model = co_await stored(id);
+  if (!model) co_return base::pass(model);
+  const std::string folder = parts_.packed_folder(*model);
+  domain::Verification found;
+  found.artifact_bytes = model->manifest.bytes;
+  auto artifact = co_await parts_.pool.run([&] { return parts_.store.verify(id, {}); });
+  if (!artifact && artifact.error().code != ErrorCode::corrupt) co_return base::pass(artifact);
+  if (!artifact) found.artifact_fault = artifact.error().message;
+  if (!folder.empty()) {
+    auto packed = co_await parts_.pool.run([&] { return engine::verify_packed(folder); });
+    if (!packed) co_return base::pass(packed);
+    found.packed_files = packed->files;
+    found.packed_bytes = packed->bytes;
+    found.packed_faults = std::move(packed->faults);
+  }
+  found.ms = base::to_ms(parts_.clock.now() - begun);
+  co_return found;
+}
+
+std::set<domain::ModelId> Keeper::with_engine() const {
+  std::set<domain::ModelId> ids;
+  for (const auto& [id, resident] : residents_) {
+    if (has_process(resident->state()) || resident->state() == ModelState::starting) ids.insert(id);
+  }
+  return ids;
 }
 
 std::optional<base::Duration> Keeper::oldest_wait() const {

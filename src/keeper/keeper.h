@@ -14,6 +14,7 @@
 #include "domain/asker.h"
 #include "domain/event.h"
 #include "domain/model.h"
+#include "domain/verification.h"
 #include "keeper/claim.h"
 #include "keeper/cooler.h"
 #include "keeper/layer_changer.h"
@@ -95,6 +96,11 @@ class Keeper {
 
   // Something was declared for this model: it is looked after when it is idle next, which may be now.
   void settle_soon(const domain::ModelId& id);
+  // Reads all that is kept of a model on disk. What is damaged is set aside: the model's file (its entry with it), or
+  // packed weights. Errors: model_not_found, io, cancelled.
+  [[nodiscard]] rt::Task<base::Result<domain::Verification>> verify(domain::ModelId id);
+  // Whose engine runs or is starting.
+  [[nodiscard]] std::set<domain::ModelId> with_engine() const;
 
   // The longest that a request which still waits for an engine has waited.
   [[nodiscard]] std::optional<base::Duration> oldest_wait() const;

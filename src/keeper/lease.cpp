@@ -62,6 +62,14 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
                                                .major_faults = *now.major_faults - *then.major_faults};
   }
   observation.host = surroundings_.host.since(begun_->host);
+  note_reading(observation);
+}
+
+void Lease::note_reading(const domain::RequestObservation& observation) {
+  const bool alone = alone_as_ != 0 && resident_->requests() == alone_as_;
+  const auto weights = at(*before_, domain::Layer::artifact).total;
+  if (!alone || !weights || !observation.process || !observation.timings) return;
+  resident_->note_reading(observation.process->bytes_read, *weights, observation.timings->generated_tokens);
 }
 
 rt::Task<std::string> Lease::fit(std::string path, std::string body, domain::RequestObservation& observation) {

@@ -46,6 +46,7 @@ class Lease {
   [[nodiscard]] rt::Task<base::Error> why_gone();
 
  private:
+  void note_reading(const domain::RequestObservation& observation);
   [[nodiscard]] std::optional<domain::ProbeTimes> probe_times(const domain::RequestObservation& observation) const;
 
   std::shared_ptr<Resident> resident_;

@@ -22,6 +22,14 @@ void Resident::started_in(base::Duration duration) {
   if (start_ms_.size() > kStartsRemembered) start_ms_.pop_front();
 }
 
+// One reading of everything is a cold start; what is read beyond that was in memory before and had to go.
+void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens) {
+  reread_in_ = supervisor_->generation();
+  reread_per_token_.reset();
+  if (weights > 0 && tokens > 0 && read > weights)
+    reread_per_token_ = (read - weights) / static_cast<base::Bytes>(tokens);
+}
+
 ModelState Resident::state() const {
   const ModelState state = supervisor_->state();
   if (state != ModelState::ready) return state;
@@ -36,6 +44,7 @@ void Resident::describe(domain::ModelView& view) const {
   view.process_started_at = supervisor_->process_started_at();
   view.requests = requests_;
   view.last_used_at = last_used_at_;
+  view.reread_per_token = reread_in_ == supervisor_->generation() && view.pid ? reread_per_token_ : std::nullopt;
   if (view.state == ModelState::hibernated) {
     view.ready_basis = "hibernated: a request is taken at once and its weights come in beside it";
   } else if (view.state == ModelState::ready || view.state == ModelState::busy) {

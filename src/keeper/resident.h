@@ -36,6 +36,8 @@ class Resident {
   // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
   void set_hibernated(bool hibernated) { hibernated_in_ = hibernated ? supervisor_->generation() : 0; }
   [[nodiscard]] bool hibernated() const { return hibernated_in_ != 0 && hibernated_in_ == supervisor_->generation(); }
+  // What a request that ran alone read from storage for so many tokens, and how large its weights are.
+  void note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens);
   // Notes how long a start took, for the estimate.
   void started_in(base::Duration duration);
 
@@ -65,6 +67,8 @@ class Resident {
   std::size_t in_flight_ = 0;
   std::size_t claims_ = 0;
   std::uint64_t requests_ = 0;
+  std::uint64_t reread_in_ = 0;  // the generation of the engine
+  std::optional<base::Bytes> reread_per_token_;
   std::uint64_t hibernated_in_ = 0;  // the generation of the engine, 0: not
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.request
 
@@ -83,6 +84,47 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.ask(), answer)
         self.assertIn("packed_attached", self.events())
         self.assertEqual(self.model()["layers"]["packed"]["state"], "warm")
+
+    def test_verify_finds_what_is_damaged_and_the_next_start_mends_it(self):
+        answer = self.ask()
+        self.wait_packed()
+        found = json.loads(self.hearth("verify", "some", "--json"))["models"][0]
+        self.assertTrue(found["sound"])
+        self.assertGreater(found["packed"]["files"], 0)
+        self.hearth("cool", "some", "--layer", "process")
+        segment = next((self.data / "packed").rglob("0.seg"))
+        with open(segment, "r+b") as file:
+            file.seek(3 << 20)
+            byte = file.read(1)[0]
+            file.seek(3 << 20)
+            file.write(bytes([byte ^ 1]))
+        done = subprocess.run([build / "hearth", "verify"], capture_output=True, text=True, timeout=60,
+                              env=dict(os.environ, HEARTH_URL=self.url), check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("set aside", done.stdout)
+        self.assertIn("packed_set_aside", self.events())
+        self.assertFalse(segment.exists())
+        self.assertEqual(self.ask(), answer)
+        self.wait_packed()
+        self.assertTrue(json.loads(self.hearth("verify", "some", "--json"))["models"][0]["sound"])
+
+    def test_the_timeline_has_the_probes_times_and_the_starts_flags(self):
+        self.ask()
+        self.hearth("cool", "some", "--layer", "process")
+        self.ask()
+        request = json.loads(self.hearth("explain", "--json"))
+        stages = {stage["stage"]: stage for stage in request["stages"]}
+        self.assertEqual((stages["prefill"]["source"], stages["tokenize"]["source"]), ("tier", "tier"))
+        self.assertGreater(stages["tokenize"]["ms"], 0)
+        self.assertIn("--no-warmup", request["start_flags"])
+        self.assertIn("--no-warmup", self.hearth("explain"))
+
+    def wait_packed(self):
+        for _ in range(200):
+            if list((self.data / "packed").rglob("*.seg")):
+                return
+            time.sleep(0.05)
+        self.fail("nothing was packed")
 
     def test_pinned_weights_are_locked(self):
         self.ask()

@@ -1,0 +1,48 @@
+#pragma once
+// Keeps packed weights within their quota, and the notes that the choice is made from. Hears what happens to engines;
+// reads and removes on the pool.
+//
+// Thread: the I/O thread. stop() before it goes.
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "domain/event.h"
+#include "rt/blocking_pool.h"
+#include "rt/task_group.h"
+
+namespace hearth::daemon {
+
+class PackedQuota {
+ public:
+  struct Parts {
+    rt::asio::any_io_executor executor;
+    rt::BlockingPool& pool;  // these two outlive it
+    const base::Clock& clock;
+    std::string root;                  // <data dir>/packed
+    std::optional<base::Bytes> quota;  // empty: half of what is free there and what they hold already
+    std::function<std::string(const std::string& model)> key_of;  // empty: none is known
+    std::function<std::set<std::string>()> keys_in_use;           // of engines that run
+    std::function<void(domain::Event)> tell;                      // packed_evicted
+    rt::TaskGroup::CrashHandler on_crash;
+  };
+  explicit PackedQuota(Parts parts);
+
+  // Of an engine. After packed_published and packed_attached the key's use is noted; after the first the quota is kept.
+  void hear(const domain::Event& event);
+  [[nodiscard]] rt::Task<void> stop();
+
+ private:
+  [[nodiscard]] rt::Task<void> note_use(std::string key, std::optional<double> pack_ms, bool grown);
+  [[nodiscard]] rt::Task<void> keep_within();
+
+  Parts parts_;
+  std::map<std::string, base::Wall> packing_since_;  // by model
+  std::map<std::string, double> packed_in_ms_;
+  rt::TaskGroup tasks_;
+};
+
+}  // namespace hearth::daemon
