@@ -44,6 +44,9 @@ class StoreShelf final : public http::ModelShelf {
                                                                  domain::Asker asker) override {
     return keeper_.change(std::move(model), action, layer, std::move(asker));
   }
+  [[nodiscard]] rt::Task<base::Result<domain::LoadPlan>> plan(domain::ModelId model, domain::Asker asker) override {
+    return keeper_.plan(std::move(model), std::move(asker));
+  }
   [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> upload(domain::ModelId model,
                                                                                   std::uint64_t bytes) override;
 

@@ -31,12 +31,13 @@ struct LaunchSpec {
   std::string model_file;            // absolute
   std::string alias;                 // what it calls the model in its answers: the model's id
   std::optional<std::uint32_t> context;
-  std::optional<std::uint32_t> slots;           // requests at a time; empty: the engine's own choice
-  bool slot_monitor = false;                    // GET /slots
-  std::optional<std::string> slot_save_folder;  // where slot states may be saved to
-  std::vector<std::string> tuned;               // Hearth's choice (start_flags.h), in front of the configuration's
-  std::string tuned_why;                        // for people; empty: nothing is tuned
-  std::vector<std::string> flags;               // the configuration's own, added at the end
+  std::optional<std::uint32_t> slots;             // requests at a time; empty: the engine's own choice
+  bool slot_monitor = false;                      // GET /slots
+  std::optional<std::string> slot_save_folder;    // where slot states may be saved to
+  std::optional<std::uint32_t> prompt_cache_mib;  // --cache-ram; empty: the engine's own choice
+  std::vector<std::string> tuned;                 // Hearth's choice (start_flags.h), in front of the configuration's
+  std::string tuned_why;                          // for people; empty: nothing is tuned
+  std::vector<std::string> flags;                 // the configuration's own, added at the end
   // The configuration's own; wins over everything but what the library must be told. An LD_PRELOAD of its own is kept,
   // after the library.
   std::vector<std::pair<std::string, std::string>> environment;
