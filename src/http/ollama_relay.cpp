@@ -236,8 +236,10 @@ rt::Task<base::Result<Json>> OllamaRelay::small_question(Call& call, std::string
 rt::Task<base::Status> OllamaRelay::ask_engine(Call& call) {
   call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
   const std::string body = call.request->upstream.dump(-1, ' ', false, Json::error_handler_t::replace);
-  co_return co_await call.engine->ask(call.lease->socket_path(), call.request->path, body,
-                                      [&] { call.seen.sent = clock_.now(); });
+  co_return co_await call.engine->ask(call.lease->socket_path(), call.request->path, body, [&] {
+    call.seen.sent = clock_.now();
+    call.lease->note_sent();
+  });
 }
 
 rt::Task<base::Status> OllamaRelay::carry(Call& call) {

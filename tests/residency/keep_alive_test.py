@@ -19,7 +19,7 @@ build = ROOT / "build" / "release"
 CONFIG = """[engine]
 command = ["@ENGINE@"]
 tier = false
-start_stall = "1500ms"
+start_stall = "3s"
 [defaults]
 keep_alive = "1s"
 """
@@ -219,7 +219,7 @@ class KeepAliveTest(unittest.TestCase):
         self.assert_starts("a", before, 1)
 
     def test_a_slow_load_that_moves_is_not_killed_and_a_stalled_one_is(self):
-        self.server.set_scenario("a", load_ms=3000, busy=True)
+        self.server.set_scenario("a", load_ms=4500, busy=True)
         before = self.server.starts("a")
         self.ask(chat("a", keep_alive=60))
         self.assert_starts("a", before, 1)
