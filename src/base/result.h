@@ -54,6 +54,9 @@ struct Error {
   std::string message;
   // When trying again may help; becomes Retry-After.
   std::optional<std::chrono::milliseconds> retry_after = std::nullopt;
+  // For programs: a JSON object of what the sentence says in numbers and names; empty: nothing. The native API's
+  // `details`.
+  std::string details = {};
 
   // The same error seen from one level up: "context: message".
   [[nodiscard]] Error in_context(std::string_view context) const&;

@@ -59,14 +59,17 @@ std::string keep_cell(const Json& model) {
 }
 
 Table layers_table(const Json& models) {
-  std::vector<std::string> headers = {"MODEL", "STATE", ">PID", ">MEMORY", "KEPT UNTIL"};
+  std::vector<std::string> headers = {"MODEL", "STATE", ">PID", ">RESERVED", ">MEMORY", "KEPT UNTIL"};
   for (const auto layer : kModelLayers)
     headers.emplace_back(name_of(layer));
   Table table(headers);
   for (const auto& model : models) {
-    std::vector<std::string> cells = {id_cell(model), state_cell(model),
+    std::vector<std::string> cells = {id_cell(model),
+                                      state_cell(model),
                                       count_or_dash(count_at(model, {"layers", "process", "pid"})),
-                                      size_or(count_at(model, {"memory", "measured"}), "-"), keep_cell(model)};
+                                      size_or(count_at(model, {"memory", "reserved"}), "-"),
+                                      size_or(count_at(model, {"memory", "measured"}), "-"),
+                                      keep_cell(model)};
     for (const auto layer : kModelLayers)
       cells.push_back(layer_cell(layer_of(model, layer)));
     table.add(std::move(cells));
@@ -79,6 +82,8 @@ std::string layers_block(const Json& model) {
   if (const auto pid = count_at(model, {"layers", "process", "pid"})) head += fmt::format(", pid {}", *pid);
   if (const auto memory = count_at(model, {"memory", "measured"}))
     head += fmt::format(", {} of memory", base::format_bytes(*memory));
+  if (const auto reserved = count_at(model, {"memory", "reserved"}))
+    head += fmt::format(", {} reserved", base::format_bytes(*reserved));
   if (const std::string keep = keep_cell(model); keep != "-") head += ", kept until " + keep;
   std::string block = head + "\n";
   for (const auto layer : kModelLayers) {
@@ -127,6 +132,12 @@ std::string thrashing_line(const Json& model) {
   if (!again) return {};
   return fmt::format("{} is thrashing: its weights do not fit into memory, {} are read again for each token\n",
                      id_cell(model), base::format_bytes(*again));
+}
+
+std::string memory_text(const Json& model) {
+  return fmt::format("{} reserved, {} measured, {} estimated", size_or(count_at(model, {"memory", "reserved"}), "none"),
+                     size_or(count_at(model, {"memory", "measured"}), "none"),
+                     size_or(count_at(model, {"memory", "estimated"}), "nothing"));
 }
 
 }  // namespace
@@ -179,6 +190,9 @@ std::string model_text(const Json& model) {
   text += line("class", text_at(model, {"class"}));
   text += keep_lines(model);
   text += line("ready in", ready_text(model));
+  if (const auto evictions = count_at(model, {"evictions"}); evictions && *evictions > 0)
+    text += line("evictions", fmt::format("{}", *evictions));
+  text += line("memory", memory_text(model));
   text += line("last used at", text_at(model, {"last_used_at"}).value_or("never"));
   text += line("requests", requests ? std::optional(fmt::format("{}", *requests)) : std::nullopt);
   text += "\nlayers\n";

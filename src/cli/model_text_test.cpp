@@ -22,11 +22,14 @@ TEST(ModelText, ListsModels) {
 
 TEST(ModelText, ShowsEveryLayerInATable) {
   EXPECT_EQ(layers_text(two_models(), 0),
-            "MODEL            STATE    PID  MEMORY  KEPT UNTIL            artifact     pages                  packed   "
+            "MODEL            STATE    PID  RESERVED  MEMORY  KEPT UNTIL            artifact     pages                 "
+            " packed   "
             "process  weights      device   kernels  prefix\n"
-            "qwen3-4b:q4_k_m  ready   4711  3.1 GB  2026-01-31 09:15:30Z  warm 2.5 GB  partial 703 MB/2.5 GB  unknown  "
+            "qwen3-4b:q4_k_m  ready   4711    3.3 GB  3.1 GB  2026-01-31 09:15:30Z  warm 2.5 GB  partial 703 MB/2.5 GB "
+            " unknown  "
             "warm     warm 2.5 GB  cold     unknown  unknown\n"
-            "mini             failed     -       -  -                     warm 4.0 MB  unknown                unknown  "
+            "mini             failed     -         -       -  -                     warm 4.0 MB  unknown               "
+            " unknown  "
             "unknown  unknown      unknown  unknown  unknown\n");
 }
 
@@ -44,9 +47,10 @@ TEST(ModelText, SaysThatAModelIsThrashingAndByHowMuch) {
 TEST(ModelText, ShowsEveryLayerInBlocksWhereATableDoesNotFit) {
   const std::string text = layers_text(two_models(), 80);
   EXPECT_THAT(
-      text, testing::StartsWith("qwen3-4b:q4_k_m: ready, pid 4711, 3.1 GB of memory, kept until 2026-01-31 09:15:30Z\n"
-                                "  artifact  warm 2.5 GB\n"
-                                "  pages     partial 703 MB/2.5 GB\n"));
+      text, testing::StartsWith(
+                "qwen3-4b:q4_k_m: ready, pid 4711, 3.1 GB of memory, 3.3 GB reserved, kept until 2026-01-31 09:15:30Z\n"
+                "  artifact  warm 2.5 GB\n"
+                "  pages     partial 703 MB/2.5 GB\n"));
   EXPECT_THAT(text, HasSubstr("\nmini: failed\n  artifact  warm 4.0 MB\n"));
 }
 
@@ -64,6 +68,7 @@ TEST(ModelText, ShowsOneModel) {
             "kept until      2026-01-31 09:15:30Z\n"
             "  wished by     ann at 10.0.0.2: 1h (request), until 2026-01-31 09:15:30Z\n"
             "ready in        0.0 ms (it is ready)\n"
+            "memory          3.3 GB reserved, 3.1 GB measured, 3.3 GB estimated\n"
             "last used at    2026-01-31T08:20:00.000Z\n"
             "requests        12\n"
             "\n"

@@ -68,7 +68,7 @@ inline constexpr const char* kReadyModel = R"({
     "weights": {"state": "warm", "bytes": 2497280256, "total": 2497280256, "locked": null},
     "device": {"state": "cold", "bytes": 0, "total": 0},
     "kernels": {"state": null}, "prefix": {"state": null}},
-  "memory": {"measured": 3100000000},
+  "memory": {"reserved": 3300000000, "measured": 3100000000, "estimated": 3300000000},
   "keep": {"until": "2026-01-31T09:15:30.123Z", "source": "request", "votes": [
     {"owner": "ann at 10.0.0.2", "keep_alive": "1h", "source": "request", "until": "2026-01-31T09:15:30.123Z"}]},
   "ready_in_ms": {"estimate": 0, "basis": "it is ready"},

@@ -392,20 +392,6 @@ base::Result<Config> find_config(const std::optional<std::filesystem::path>& nam
   return parse_config("", "", overrides, environment);
 }
 
-std::vector<std::string> not_yet_enforced(const Config& config) {
-  std::vector<std::string> keys;
-  const auto note = [&keys](bool said, std::string key) {
-    if (said) keys.push_back(std::move(key));
-  };
-  note(config.memory().host_budget.has_value(), "memory.host_budget");
-  note(config.memory().reserve.has_value(), "memory.reserve");
-  note(config.defaults().service_class.has_value(), "defaults.class");
-  for (const auto& [id, model] : config.models()) {
-    note(model.service_class.has_value(), fmt::format("models.\"{}\".class", id.text()));
-  }
-  return keys;
-}
-
 std::span<const SectionKeys> all_keys() { return kAllKeys; }
 
 }  // namespace hearth::config

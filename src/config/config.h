@@ -123,10 +123,6 @@ struct Overrides {
                                                const Overrides& overrides = {},
                                                const Environment& environment = process_environment);
 
-// Keys that are read and kept but that nothing acts on yet, as the file writes them ("memory.host_budget"). For a
-// warning.
-[[nodiscard]] std::vector<std::string> not_yet_enforced(const Config& config);
-
 // Every section and its keys, as written in the file: the source of "allowed:" in errors, and of the documentation's
 // test.
 struct SectionKeys {

@@ -39,7 +39,6 @@ TEST(Config, AnEmptyFileGivesTheDefaults) {
   EXPECT_THAT(config.engine().command, IsEmpty());
   EXPECT_EQ(config.engine().start_stall, std::chrono::seconds(60));
   EXPECT_EQ(config.engine().start_limit, std::chrono::minutes(30));
-  EXPECT_THAT(not_yet_enforced(config), IsEmpty());
   const auto model = config.effective_for(id("any"));
   EXPECT_EQ(model.service_class, domain::ServiceClass::interactive);
   EXPECT_EQ(model.pinned, false);
@@ -94,8 +93,6 @@ flags = ["--no-repack"]
   EXPECT_EQ(other.service_class, domain::ServiceClass::background);
   EXPECT_EQ(other.keep_alive, KeepAlive{std::chrono::minutes(5)});
   EXPECT_EQ(other.slots, 2u);
-  EXPECT_THAT(not_yet_enforced(config),
-              ElementsAre("memory.host_budget", "memory.reserve", "defaults.class", "models.\"qwen3-4b:q4\".class"));
 }
 
 TEST(Config, AnEnginePathIsACommandOfOneWord) {

@@ -92,7 +92,9 @@ rt::Task<base::Result<domain::EngineInfo>> EngineFinder::find() {
 
 rt::Task<domain::MachineView> HostProbe::look() {
   const auto engine = co_await engine_.find();
-  co_return co_await pool_.run([&] { return look_at_machine(memory_, config_.server().data_dir, engine); });
+  auto view = co_await pool_.run([&] { return look_at_machine(memory_, config_.server().data_dir, engine); });
+  view.plan = keeper_.memory_plan();
+  co_return view;
 }
 
 http::Health HostProbe::health() {

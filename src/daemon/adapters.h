@@ -47,6 +47,9 @@ class StoreShelf final : public http::ModelShelf {
   [[nodiscard]] rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) override {
     return keeper_.verify(std::move(model));
   }
+  [[nodiscard]] rt::Task<base::Result<domain::LoadPlan>> plan(domain::ModelId model, domain::Asker asker) override {
+    return keeper_.plan(std::move(model), std::move(asker));
+  }
   [[nodiscard]] rt::Task<base::Result<std::unique_ptr<http::ModelUpload>>> upload(domain::ModelId model,
                                                                                   std::uint64_t bytes) override;
 

@@ -50,6 +50,29 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
           .flags = config.flags};
 }
 
+// What of the machine's memory models may have, where the configuration does not say.
+keeper::RoomConfig room_config(const config::MemoryConfig& config, const sys::Memory& memory) {
+  constexpr base::Bytes kLeastReserve = 256U << 20;
+  constexpr base::Bytes kMostReserve = base::Bytes{2} << 30;
+  keeper::RoomConfig room;
+  const auto total = memory.memory().total;
+  room.reserve = config.reserve.value_or(std::clamp(total.value_or(0) / 20, kLeastReserve, kMostReserve));
+  if (total) room.budget = *total - std::min(*total, room.reserve);
+  room.budget = config.host_budget.value_or(room.budget);
+  return room;
+}
+
+// Smaller than the file says where that alone would not fit and nobody has chosen.
+std::optional<std::uint32_t> context_for(const artifact::Manifest& manifest, const config::ModelConfig& config,
+                                         const keeper::ServeShape& shape, base::Bytes budget) {
+  if (config.context) return config.context;
+  const auto fitting = keeper::context_that_fits(manifest, shape, budget);
+  if (!fitting || fitting == keeper::needs_of(manifest, shape).options.context) return std::nullopt;
+  spdlog::info("model {} gets {} tokens of context: more do not fit into {}", manifest.id.text(), *fitting,
+               base::format_bytes(budget));
+  return static_cast<std::uint32_t>(*fitting);
+}
+
 // The engine never gives a model more context than it was trained with, and splits it between slots where their number
 // is set (build 11669).
 std::optional<std::uint64_t> context_of_one_request(const config::ModelConfig& config,
@@ -99,7 +122,8 @@ base::Status App::open() {
                           [this](domain::ModelView& view) { describe_configured(view); },
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
                           [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
-                          [this](const artifact::StoredModel& model) { return prefix_held(model); }});
+                          [this](const artifact::StoredModel& model) { return prefix_held(model); },
+                          room_config(config_.memory(), memory_)});
   make_packed_quota();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
@@ -132,10 +156,18 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   if (!engine) co_return std::unexpected(engine.error());
   const artifact::Manifest& manifest = model.manifest;
   const domain::ModelId id = manifest.id;
-  const config::ModelConfig config = config_.effective_for(id);
+  config::ModelConfig config = config_.effective_for(id);
+  const base::Bytes budget = keeper_->room().config().budget;
+  keeper::ServeShape shape{.context = config.context, .slots = config.slots.value_or(kDefaultSlots)};
+  if (const auto context = context_for(manifest, config, shape, budget)) {
+    config.context = context;
+    shape.context = context;
+  }
+  shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
   engine::LaunchSpec launch = launch_spec(*engine, model, config);
+  launch.prompt_cache_mib = static_cast<std::uint32_t>(shape.prompt_cache >> 20);
   if (const std::string key = packed_key_of(model); !key.empty()) {
     launch.tier = engine::TierLaunch{.library = tier_library_,
                                      .folder = config_.server().data_dir / "packed",
@@ -161,6 +193,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   service.supervisor = std::make_unique<engine::Supervisor>(id, std::move(parts), limits);
   service.slots = config.slots.value_or(kDefaultSlots);
   service.context = context_of_one_request(config, manifest);
+  service.needs = keeper::needs_of(manifest, shape);
   co_return service;
 }
 
@@ -177,7 +210,9 @@ std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::Store
   }
   launch.slot_save_folder = std::move(*folder);
   launch.keep_idle_slots = true;
-  launch.prompt_cache_mib = static_cast<std::uint32_t>(config_.prefix().memory >> 20);
+  // What the ledger has promised to this engine's own cache is its bound.
+  const auto wished = static_cast<std::uint32_t>(config_.prefix().memory >> 20);
+  launch.prompt_cache_mib = std::min(wished, launch.prompt_cache_mib.value_or(wished));
   return prefixes_->open(std::move(*plan));
 }
 
@@ -237,7 +272,8 @@ void App::describe_configured(domain::ModelView& view) const {
 keeper::KeepRule App::keep_rule_of(const domain::ModelId& id) const {
   const auto config = config_.effective_for(id);
   return {.otherwise = config.keep_alive.value_or(domain::KeepAlive::forever()),
-          .pinned = config.pinned.value_or(false)};
+          .pinned = config.pinned.value_or(false),
+          .service_class = config.service_class.value_or(domain::ServiceClass::interactive)};
 }
 
 std::string App::address() const {

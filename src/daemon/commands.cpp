@@ -27,8 +27,6 @@ int serve(const cli::ServeOptions& options) {
   log_to_stderr();
   auto config = config::find_config(options.config, {.listen = options.listen, .data_dir = options.data_dir});
   if (!config) return report(config.error());
-  for (const auto& key : config::not_yet_enforced(*config))
-    spdlog::warn("{} is read, but nothing acts on it yet", key);
   if (options.check_config) {
     std::cout << "the configuration is right\n";
     return 0;

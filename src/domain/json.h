@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "domain/engine_info.h"
 #include "domain/event.h"
+#include "domain/load_plan.h"
 #include "domain/machine.h"
 #include "domain/model.h"
 #include "domain/request.h"
@@ -19,8 +20,9 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json to_json(const RequestRecord& record);
 [[nodiscard]] Json to_json(const EngineInfo& engine);
 [[nodiscard]] Json to_json(const MachineView& machine);
+[[nodiscard]] Json to_json(const LoadPlan& plan);
 [[nodiscard]] Json to_json(const Event& event);
-// {"error": {"code", "message", "details": {}}}
+// {"error": {"code", "message", "details": {…}}}
 [[nodiscard]] Json to_json(const base::Error& error);
 
 [[nodiscard]] base::Result<RequestRecord> request_from_json(const Json& json);

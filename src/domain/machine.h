@@ -21,6 +21,25 @@ struct Capability {
   std::optional<std::string> fix;  // what a person can do about it
 };
 
+// Who has how much memory, of which kind.
+struct MemoryShare {
+  std::string owner;  // a model, "other services", "reserve"
+  std::string kind;   // weights, kv, compute, prefix, overhead, other_services, reserve
+  base::Bytes bytes = 0;
+  std::optional<std::string> phase = std::nullopt;  // of a model's engine: starting, running, stopping
+};
+
+// What Hearth gives out to models, and who has it.
+struct MemoryPlan {
+  base::Bytes budget = 0;
+  base::Bytes reserve = 0;   // left to the rest of the machine
+  base::Bytes reserved = 0;  // promised to models, or measured of them
+  base::Bytes free = 0;      // what the next model may have
+  std::vector<MemoryShare> owners;
+  std::size_t waiting = 0;  // requests that wait for memory
+  std::string pressure;     // one clause: "no pressure", what is seen, or who thrashes
+};
+
 struct MachineView {
   std::optional<base::Bytes> memory_total;
   std::optional<base::Bytes> memory_available;
@@ -31,6 +50,7 @@ struct MachineView {
   std::optional<double> psi_io_some_avg10;
   std::optional<double> load;
   unsigned processors = 0;
+  std::optional<MemoryPlan> plan = std::nullopt;
   std::vector<Capability> capabilities;
 };
 

@@ -48,7 +48,9 @@ struct ModelView {
   std::optional<PrefixHeld> prefix;
   std::optional<int> pid;
   std::optional<base::Wall> process_started_at;
-  std::optional<base::Bytes> memory_measured;  // resident bytes of the engine process
+  std::optional<base::Bytes> memory_reserved;   // promised to it now; empty: nothing is
+  std::optional<base::Bytes> memory_measured;   // resident bytes of the engine process
+  std::optional<base::Bytes> memory_estimated;  // what it is expected to take when it serves
   // Its weights do not fit into memory: what the last request read again for each of its tokens. Empty: they fit, or
   // nothing is known.
   std::optional<base::Bytes> reread_per_token;
@@ -57,6 +59,7 @@ struct ModelView {
   std::string ready_basis;            // where the estimate comes from, for people
   std::optional<base::Wall> last_used_at;
   std::uint64_t requests = 0;
+  std::uint64_t evictions = 0;        // how often its memory was taken for another model or for the machine
   std::optional<std::string> digest;  // SHA-256 of the file, in hexadecimal
   std::optional<base::Wall> imported_at;
   std::optional<unsigned> context;  // tokens of context that the configuration gives it; empty: the engine's choice

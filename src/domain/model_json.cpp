@@ -84,16 +84,16 @@ Json to_json(const ModelView& model) {
           {"failure", failure_of(model.failure)},
           {"layers", layers_of(model)},
           {"memory",
-           {{"reserved", nullptr},
+           {{"reserved", or_null(model.memory_reserved)},
             {"measured", or_null(model.memory_measured)},
-            {"estimated", nullptr},
+            {"estimated", or_null(model.memory_estimated)},
             {"reread_per_token", or_null(model.reread_per_token)},
             {"locked", or_null(at(model.layers, Layer::weights).locked)}}},
           {"keep", keep_of(model.keep)},
           {"ready_in_ms", {{"estimate", or_null(model.ready_in_ms)}, {"basis", model.ready_basis}}},
           {"last_used_at", instant_or_null(model.last_used_at)},
           {"requests", model.requests},
-          {"evictions", 0},
+          {"evictions", model.evictions},
           {"details",
            {{"architecture", or_null(model.architecture)},
             {"quantisation", or_null(model.quantisation)},
@@ -115,6 +115,53 @@ Json to_json(const EngineInfo& engine) {
            {{"available", engine.tier.available}, {"present", engine.tier.present}, {"missing", engine.tier.missing}}}};
 }
 
+namespace {
+
+Json owners_of(const MemoryPlan& plan) {
+  Json owners = Json::array();
+  for (const auto& share : plan.owners) {
+    owners.push_back(
+        {{"owner", share.owner}, {"kind", share.kind}, {"bytes", share.bytes}, {"phase", or_null(share.phase)}});
+  }
+  return owners;
+}
+
+Json memory_of(const MachineView& machine) {
+  Json memory = {{"total", or_null(machine.memory_total)},
+                 {"available", or_null(machine.memory_available)},
+                 {"pages", or_null(machine.page_cache)}};
+  if (!machine.plan) return memory;
+  memory["budget"] = machine.plan->budget;
+  memory["reserve"] = machine.plan->reserve;
+  memory["reserved"] = machine.plan->reserved;
+  memory["free"] = machine.plan->free;
+  memory["waiting_requests"] = machine.plan->waiting;
+  memory["owners"] = owners_of(*machine.plan);
+  return memory;
+}
+
+}  // namespace
+
+Json to_json(const LoadPlan& plan) {
+  Json demotions = Json::array();
+  for (const auto& one : plan.demotions) {
+    demotions.push_back(
+        {{"model", one.model.text()}, {"from", one.from}, {"to", one.to}, {"frees", one.frees}, {"why", one.why}});
+  }
+  return {{"what", "load"},
+          {"action", plan.action},
+          {"why", plan.why},
+          {"needed", plan.needed},
+          {"available", plan.available},
+          {"estimate_basis", plan.basis},
+          {"demotions", std::move(demotions)},
+          {"waits_for", plan.waits_for},
+          {"largest_context", or_null(plan.largest_context)},
+          {"smaller_quantisations", plan.smaller_quantisations},
+          {"ready_in_ms", or_null(plan.ready_in_ms)},
+          {"wait_ms", or_null(plan.wait_ms)}};
+}
+
 Json to_json(const MachineView& machine) {
   Json capabilities = Json::array();
   for (const auto& capability : machine.capabilities) {
@@ -123,14 +170,12 @@ Json to_json(const MachineView& machine) {
                             {"why", capability.why},
                             {"fix", or_null(capability.fix)}});
   }
-  return {{"memory",
-           {{"total", or_null(machine.memory_total)},
-            {"available", or_null(machine.memory_available)},
-            {"pages", or_null(machine.page_cache)}}},
+  return {{"memory", memory_of(machine)},
           {"swap", {{"total", or_null(machine.swap_total)}, {"free", or_null(machine.swap_free)}}},
           {"pressure",
            {{"memory_some_avg10", or_null(machine.psi_memory_some_avg10)},
-            {"io_some_avg10", or_null(machine.psi_io_some_avg10)}}},
+            {"io_some_avg10", or_null(machine.psi_io_some_avg10)},
+            {"text", machine.plan ? Json(machine.plan->pressure) : Json(nullptr)}}},
           {"load", or_null(machine.load)},
           {"processors", machine.processors},
           {"capabilities", capabilities}};
@@ -148,7 +193,9 @@ Json to_json(const Event& event) {
 }
 
 Json to_json(const base::Error& error) {
-  return {{"error", {{"code", name_of(error.code)}, {"message", error.message}, {"details", Json::object()}}}};
+  Json details = Json::parse(error.details, nullptr, false);
+  if (!details.is_object()) details = Json::object();
+  return {{"error", {{"code", name_of(error.code)}, {"message", error.message}, {"details", std::move(details)}}}};
 }
 
 }  // namespace hearth::domain

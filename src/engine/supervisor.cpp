@@ -97,6 +97,7 @@ rt::Task<void> Supervisor::live(std::shared_ptr<Attempt> attempt, std::optional<
   }
   alive_ = false;
   changed_.notify_all();
+  if (on_settled_) on_settled_();
 }
 
 bool Supervisor::may_be_the_library() {
@@ -201,6 +202,7 @@ rt::Task<void> Supervisor::serve(Attempt& attempt) {
     tell(std::move(event));
   }
   settle(attempt, Ready{process_->socket_path(), process_->pid(), generation_, observation_});
+  if (on_settled_) on_settled_();
   while (!gone_ && !stop_asked_)
     (void)co_await changed_.wait_until(kForever);
   if (parts_.clock.now() - ready_at >= limits_.proven_after) circuit_.proven();

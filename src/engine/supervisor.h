@@ -88,6 +88,9 @@ class Supervisor {
   // The same, for good: nothing is started afterwards.
   [[nodiscard]] rt::Task<base::Status> shut_down();
 
+  // Told whenever state() has become ready, or at rest (cold, failed). Must not call back into the supervisor.
+  void on_settled(std::function<void()> handler) { on_settled_ = std::move(handler); }
+
   // cold, starting, ready, stopping or failed.
   [[nodiscard]] domain::ModelState state() const { return state_; }
   // Why it is failed; also while the start after a failure is under way.
@@ -148,6 +151,7 @@ class Supervisor {
   std::uint64_t generation_ = 0;
   std::uint64_t failed_generation_ = 0;  // the last that ended by itself
   std::string exit_reason_;              // of that one
+  std::function<void()> on_settled_;     // may be empty
   bool alive_ = false;                   // live() runs
   bool gone_ = false;                    // the process has ended and its run() has returned
   bool stop_asked_ = false;

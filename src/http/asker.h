@@ -12,6 +12,11 @@ namespace hearth::http {
 // "ollama-python at 192.168.1.5". Printable, at most 80 bytes.
 [[nodiscard]] std::string owner_name(std::string_view user_agent, std::string_view address);
 
+// The class in which a request asks to be served; it can only lower what the configuration gives the model.
+inline constexpr std::string_view kClassHeader = "x-hearth-class";
+// Errors: bad_request, naming the classes. Empty: nothing is asked.
+[[nodiscard]] base::Status check_class(std::string_view name);
+
 [[nodiscard]] domain::Asker asker_of(const Exchange& exchange, std::optional<domain::KeepAlive> keep_alive = {});
 
 }  // namespace hearth::http

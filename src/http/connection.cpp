@@ -5,6 +5,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/beast/http/read.hpp>
 
+#include "http/asker.h"
 #include "http/respond.h"
 
 namespace hearth::http {
@@ -112,6 +113,7 @@ std::optional<Reply> Connection::refusal_of(const Exchange& exchange, const Rout
   const domain::Api dialect = dialect_of(exchange);
   if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed)
     return error_reply(dialect, allowed.error());
+  if (auto known = check_class(exchange.head()[kClassHeader]); !known) return error_reply(dialect, known.error());
   if (match.handler != nullptr) return std::nullopt;
   if (!match.path_known)
     return error_reply(dialect,

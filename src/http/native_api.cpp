@@ -185,6 +185,24 @@ rt::Task<base::Result<Answer>> change_by(Exchange& exchange, NativePorts ports) 
   return change_layer(exchange, ports, action);
 }
 
+base::Status check_plan(const std::string& body) {
+  const Json json = Json::parse(body, nullptr, false);
+  if (json.is_object() && json.contains("what") && json["what"] == "load") return {};
+  return base::fail(ErrorCode::bad_request, "the body must be {\"what\": \"load\"}");
+}
+
+// POST /models/{id}/plan {"what": "load"}: what would happen; nothing does.
+rt::Task<base::Result<Answer>> plan_load(Exchange& exchange, NativePorts ports) {
+  auto id = domain::ModelId::parse(exchange.part("id"));
+  if (!id) co_return base::pass(id);
+  auto body = co_await exchange.read_body();
+  if (!body) co_return base::pass(body);
+  if (auto checked = check_plan(*body); !checked) co_return base::pass(checked);
+  auto plan = co_await ports.shelf.plan(*id, asker_of(exchange));
+  if (!plan) co_return base::pass(plan);
+  co_return Answer{200, domain::to_json(*plan)};
+}
+
 rt::Task<base::Result<Answer>> list_requests(Exchange& exchange, NativePorts ports) {
   auto count = number_in_query(exchange, "last", 20);
   if (!count) co_return base::pass(count);
@@ -241,6 +259,7 @@ void add_native_routes(Router& router, NativePorts ports) {
   add(verb::post, "/models/{id}/cool", change_by<domain::LayerAction::cool>);
   add(verb::post, "/models/{id}/pin", change_by<domain::LayerAction::pin>);
   add(verb::post, "/models/{id}/unpin", change_by<domain::LayerAction::unpin>);
+  add(verb::post, "/models/{id}/plan", plan_load);
   add(verb::get, "/requests", list_requests);
   add(verb::get, "/requests/{id}", show_request);
   add(verb::get, "/events", list_events);

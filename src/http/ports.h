@@ -56,7 +56,10 @@ class EngineGate {
   virtual ~EngineGate() = default;
   // Waits until an engine with this model can take a request, starting one when there is none. The start belongs to the
   // gate: a cancelled caller does not stop it. The model is kept as the asker wishes, from the end of the lease on.
-  // Errors: model_not_found, engine_failed (retry_after when a pause is kept), loading, cancelled.
+  // Waits for memory too, where other models have it, in its class's turn.
+  // Errors: model_not_found, engine_failed (retry_after when a pause is kept), cancelled; does_not_fit, pinned_conflict
+  // (it could only fit without what is pinned), queue_full and loading (memory did not come free in time), with details
+  // and retry_after where that may help.
   [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<EngineLease>>> acquire(domain::ModelId model,
                                                                                      domain::Asker asker) = 0;
   // Ends every wish to keep the model: its engine is stopped, now or when its running requests are done. A model that
@@ -91,6 +94,8 @@ class ModelShelf {
                                                                          domain::Asker asker) = 0;
   // Reads all that is kept of it on disk and sets aside what is damaged. Errors: model_not_found, io.
   [[nodiscard]] virtual rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) = 0;
+  // What would happen if this asker asked for it now; does nothing. Errors: model_not_found, not_found (no engine).
+  [[nodiscard]] virtual rt::Task<base::Result<domain::LoadPlan>> plan(domain::ModelId model, domain::Asker asker) = 0;
   // Errors: no_space, already_exists (other content under that name), io.
   [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model,
                                                                                     std::uint64_t bytes) = 0;

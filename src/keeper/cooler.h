@@ -9,7 +9,6 @@
 //
 // Thread: the I/O thread. Owned by the Keeper, whose group runs it and whose map of residents it reads.
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "base/clock.h"
@@ -20,8 +19,6 @@
 #include "rt/notice.h"
 
 namespace hearth::keeper {
-
-using Residents = std::map<domain::ModelId, std::shared_ptr<Resident>>;
 
 class Cooler {
  public:

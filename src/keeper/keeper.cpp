@@ -8,6 +8,7 @@
 #include "artifact/layers.h"
 #include "base/scope_exit.h"
 #include "engine/packed_files.h"
+#include "engine/tier_link.h"
 #include "keeper/keep_view.h"
 #include "rt/deadline.h"
 
@@ -62,6 +63,7 @@ Keeper::Keeper(KeeperParts parts)
     : parts_(std::move(parts)),
       host_(parts_.memory, parts_.clock),
       changer_(parts_.pool, parts_.pages, parts_.clock),
+      room_(room_parts()),
       cooler_({.executor = parts_.executor,
                .clock = parts_.clock,
                .residents = residents_,
@@ -70,9 +72,44 @@ Keeper::Keeper(KeeperParts parts)
                .on_event = parts_.on_event}),
       tasks_(parts_.executor, parts_.on_crash) {
   tasks_.spawn(cooler_.run());
+  tasks_.spawn(room_.run());
 }
 
 Keeper::~Keeper() = default;
+
+Room::Parts Keeper::room_parts() {
+  return {.executor = parts_.executor,
+          .clock = parts_.clock,
+          .memory = parts_.memory,
+          .stats = parts_.stats,
+          .residents = residents_,
+          .hibernate = [this](std::shared_ptr<Resident> resident) { return changer_.hibernate(std::move(resident)); },
+          .can_hibernate =
+              [](const Resident& resident) {
+                const auto link = resident.supervisor().tier();
+                return link && link->has(engine::TierPower::kHibernate);
+              },
+          .pinned = [this](const domain::ModelId& id) { return is_pinned(id); },
+          .class_of = [this](const domain::ModelId& id) { return parts_.keep_rule(id).service_class; },
+          .smaller = [this](domain::ModelId id,
+                            std::string family) { return smaller_of(std::move(id), std::move(family)); },
+          .on_event = parts_.on_event,
+          .on_crash = parts_.on_crash,
+          .config = parts_.room};
+}
+
+// Whatever the store has of the same architecture and number of parameters, by what its file promises.
+rt::Task<std::vector<policy::Quantisation>> Keeper::smaller_of(domain::ModelId id, std::string family) {
+  std::vector<policy::Quantisation> found;
+  if (family.empty()) co_return found;
+  const auto models = co_await parts_.pool.run([this] { return parts_.store.list(); });
+  for (const auto& model : models) {
+    if (model.manifest.id == id || family_of(model.manifest) != family) continue;
+    const Needs needs = needs_of(model.manifest, ServeShape{});
+    found.push_back({model.manifest.id.text(), needs.prior.total()});
+  }
+  co_return found;
+}
 
 rt::Task<base::Result<artifact::StoredModel>> Keeper::stored(domain::ModelId id) {
   co_return co_await parts_.pool.run([&] { return parts_.store.find(id); });
@@ -89,7 +126,9 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
   if (fresh) {
     place->second = std::make_shared<Resident>(std::move(service->supervisor), service->slots);
     place->second->context = service->context;
+    place->second->needs = std::move(service->needs);
     place->second->prefix = std::move(service->prefix);
+    place->second->supervisor().on_settled([this] { room_.look_again(); });
   }
   co_return place->second;
 }
@@ -99,11 +138,10 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   const base::ScopeExit no_longer([&] { waiting_since_.erase(waiting); });
   auto resident = co_await resident_for(id);
   if (!resident) co_return base::pass(resident);
-  std::optional<policy::KeepWish> wish;
-  if (asker.keep_alive) wish = wish_of(*asker.keep_alive);
-  (*resident)->votes.request_began(asker.owner, wish, wish_of(parts_.keep_rule(id).otherwise), parts_.clock.now());
-  auto claim = std::make_shared<Claim>(*resident, asker.owner, parts_.clock, [this] { cooler_.look_again(); });
+  auto claim = claim_for(id, *resident, asker);
   auto before = readings_now(id, **resident);
+  auto admission = co_await room_.admit(id, *resident, asker.service_class);
+  if (!admission) co_return base::pass(admission);
   // A start goes on when its asker leaves; the wish to keep what comes of it counts from its end.
   if ((*resident)->state() == ModelState::starting || !has_process((*resident)->state()))
     tasks_.spawn(hold_until_started(*resident, claim));
@@ -113,6 +151,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   if ((*resident)->prefix) (*resident)->prefix->attach(ready->socket_path, ready->generation);
   const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
   const bool wakes = (*resident)->hibernated();
+  (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(*resident));
   if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
   const auto on_end = [this, id](Resident& left) {
@@ -120,8 +159,22 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   };
   auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
                                        std::move(claim), on_end);
+  lease->set_class(room_.class_of(id, asker.service_class));
   if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
+}
+
+std::shared_ptr<Claim> Keeper::claim_for(const domain::ModelId& id, std::shared_ptr<Resident> resident,
+                                         const domain::Asker& asker) {
+  std::optional<policy::KeepWish> wish;
+  if (asker.keep_alive) wish = wish_of(*asker.keep_alive);
+  resident->votes.request_began(asker.owner, wish, wish_of(parts_.keep_rule(id).otherwise), parts_.clock.now());
+  room_.books().use_began(id);
+  return std::make_shared<Claim>(std::move(resident), asker.owner, parts_.clock, [this, id] {
+    room_.books().use_ended(id);
+    room_.look_again();
+    cooler_.look_again();
+  });
 }
 
 rt::Task<void> Keeper::hold_until_started(std::shared_ptr<Resident> resident, std::shared_ptr<Claim> claim) {
@@ -191,6 +244,18 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
   at(*readings, Layer::process).warmth = has_process(resident->state()) ? Warmth::warm : Warmth::cold;
   if (resident->prefix && resident->state() == ModelState::ready) co_await resident->prefix->settle(false);
   co_await note_readings(id, std::move(readings));
+  co_await measure_memory(id);
+}
+
+// What the kernel says that the engine holds, into the books.
+rt::Task<void> Keeper::measure_memory(domain::ModelId id) {
+  const auto known = residents_.find(id);
+  if (known == residents_.end()) co_return;
+  const std::shared_ptr<Resident> resident = known->second;
+  const auto pid = resident->supervisor().pid();
+  if (!pid) co_return;
+  const auto memory = co_await parts_.pool.run([&] { return parts_.stats.memory(*pid); });
+  if (memory && resident->supervisor().pid() == pid) room_.books().measured(id, *resident, *memory);
 }
 
 rt::Task<void> Keeper::note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into) {
@@ -253,6 +318,7 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
     co_return view;
   }
   resident->second->describe(view);
+  room_.describe(view.id, *resident->second, view);
   view.pinned = view.pinned || resident->second->pinned;
   view.keep = keep_of(resident->second->votes, view.pinned, parts_.clock.now(), parts_.clock.wall());
   if (const auto start = resident->second->supervisor().last_start(); !view.ready_in_ms && start && start->ready) {
@@ -291,6 +357,8 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
     co_await save_prefixes(resident);
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
     residents_.erase(id);
+    room_.books().forget(id);
+    room_.look_again();
   }
   co_return co_await parts_.pool.run([&] { return parts_.store.remove(id); });
 }
@@ -377,7 +445,23 @@ rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer, domain::Asker
     co_return started;
   }
   keep_for(id, asker);
-  co_return co_await changer_.wake(known->second);
+  std::shared_ptr<Resident> resident = known->second;
+  co_return co_await wake_engine(id, std::move(resident), std::move(asker));
+}
+
+// Weights that left need their memory promised again before they come back.
+rt::Task<WorkResult> Keeper::wake_engine(domain::ModelId id, std::shared_ptr<Resident> resident, domain::Asker asker) {
+  resident->claimed();
+  const base::ScopeExit done([&] { resident->unclaimed(); });
+  auto admission = co_await room_.admit(id, resident, asker.service_class);
+  if (!admission) co_return base::pass(admission);
+  co_return co_await changer_.wake(resident);
+}
+
+rt::Task<base::Result<domain::LoadPlan>> Keeper::plan(domain::ModelId id, domain::Asker asker) {
+  auto resident = co_await resident_for(id);
+  if (!resident) co_return base::pass(resident);
+  co_return co_await room_.plan(id, *resident, asker.service_class);
 }
 
 rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
@@ -488,6 +572,7 @@ rt::Task<void> Keeper::stop() {
   rt::TaskGroup stopping(parts_.executor, parts_.on_crash);
   for (auto& [id, resident] : residents_)
     stopping.spawn(stop_one(resident));
+  co_await room_.stop();
   co_await stopping.join(std::chrono::seconds(30));
   tasks_.cancel_all();
   const bool ended = co_await tasks_.join(std::chrono::seconds(5));

@@ -20,6 +20,7 @@
 #include "keeper/layer_changer.h"
 #include "keeper/lease.h"
 #include "keeper/resident.h"
+#include "keeper/room.h"
 #include "rt/blocking_pool.h"
 #include "rt/task_group.h"
 #include "sys/pages.h"
@@ -32,12 +33,14 @@ struct Service {
   unsigned slots = 1;
   std::optional<std::uint64_t> context;   // tokens that one request may have, where that is known
   std::shared_ptr<PrefixSession> prefix;  // null: states of prompts are not kept
+  Needs needs = {};                       // what a load is expected to take, before it was measured
 };
 
 // What the configuration says of keeping one model.
 struct KeepRule {
   domain::KeepAlive otherwise;  // for an asker who says nothing
   bool pinned = false;
+  domain::ServiceClass service_class = domain::ServiceClass::interactive;
 };
 
 // What the keeper works with; all of it outlives the keeper.
@@ -60,6 +63,7 @@ struct KeeperParts {
   rt::TaskGroup::CrashHandler on_crash;
   // What is stored of the model's prompts; empty when it is not known or nothing is kept. May be left out.
   std::function<std::optional<domain::PrefixHeld>(const artifact::StoredModel&)> prefix_held = {};
+  RoomConfig room = {};
 };
 
 class Keeper {
@@ -67,10 +71,10 @@ class Keeper {
   explicit Keeper(KeeperParts parts);
   ~Keeper();
 
-  // Waits until an engine with this model can take a request. Cancel: the caller leaves, a start under way goes on, and
-  // the model is then kept as the caller wished.
-  // Errors: model_not_found, corrupt (its file), not_found (no engine), engine_failed and cancelled as
-  // Supervisor::ensure_ready.
+  // Waits until an engine with this model can take a request: for its memory (Room::admit), then for its start. Cancel:
+  // the caller leaves, a start under way goes on, and the model is then kept as the caller wished.
+  // Errors: model_not_found, corrupt (its file), not_found (no engine); does_not_fit, pinned_conflict, queue_full,
+  // loading as Room::admit; engine_failed and cancelled as Supervisor::ensure_ready.
   [[nodiscard]] rt::Task<base::Result<std::unique_ptr<Lease>>> acquire(domain::ModelId id, domain::Asker asker);
 
   [[nodiscard]] rt::Task<base::Result<std::vector<domain::ModelView>>> list();
@@ -90,6 +94,12 @@ class Keeper {
   // Errors: model_not_found; unsupported (which layers can be changed here); those of LayerChanger and of acquire.
   [[nodiscard]] rt::Task<WorkResult> change(domain::ModelId id, domain::LayerAction action,
                                             std::optional<domain::Layer> layer, domain::Asker asker);
+
+  // What would happen if this asker asked for it now; starts nothing. Errors: model_not_found, corrupt, not_found.
+  [[nodiscard]] rt::Task<base::Result<domain::LoadPlan>> plan(domain::ModelId id, domain::Asker asker);
+  // Who has how much memory.
+  [[nodiscard]] domain::MemoryPlan memory_plan() { return room_.memory_plan(); }
+  [[nodiscard]] Room& room() { return room_; }
 
   // Cools what is due now; the keeper does so by itself when the time comes.
   [[nodiscard]] rt::Task<void> cool_what_is_due() { return cooler_.cool_what_is_due(); }
@@ -121,6 +131,13 @@ class Keeper {
   [[nodiscard]] rt::Task<WorkResult> cool(domain::ModelId id, domain::Layer layer);
   [[nodiscard]] rt::Task<WorkResult> start_engine(domain::ModelId id, domain::Asker asker);
   [[nodiscard]] rt::Task<WorkResult> stop_engine(domain::ModelId id);
+  [[nodiscard]] rt::Task<WorkResult> wake_engine(domain::ModelId id, std::shared_ptr<Resident> resident,
+                                                 domain::Asker asker);
+  [[nodiscard]] rt::Task<std::vector<policy::Quantisation>> smaller_of(domain::ModelId id, std::string family);
+  [[nodiscard]] std::shared_ptr<Claim> claim_for(const domain::ModelId& id, std::shared_ptr<Resident> resident,
+                                                 const domain::Asker& asker);
+  [[nodiscard]] Room::Parts room_parts();
+  [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
   [[nodiscard]] rt::Task<void> wake_beside(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<domain::LayerReadings> measure(artifact::StoredModel model);
@@ -140,6 +157,7 @@ class Keeper {
   HostSampler host_;
   LayerChanger changer_;
   Residents residents_;
+  Room room_;
   Cooler cooler_;
   std::multiset<base::Mono> waiting_since_;
   rt::TaskGroup tasks_;

@@ -95,6 +95,7 @@ rt::Task<WorkResult> LayerChanger::hibernate(std::shared_ptr<Resident> resident)
   }
   auto reply = co_await command(resident, TierOp::kHibernate);
   if (!reply) co_return base::pass(reply);
+  resident->hibernated_left = reading_of(*reply).bytes;
   // A request that came while the pages left has begun to bring them back.
   resident->set_hibernated(resident->in_flight() == 0);
   co_return work_of(*reply, reply->moved);
@@ -104,6 +105,7 @@ rt::Task<WorkResult> LayerChanger::wake(std::shared_ptr<Resident> resident) {
   resident->set_hibernated(false);
   auto reply = co_await command(resident, TierOp::kWake);
   if (!reply) co_return base::pass(reply);
+  resident->last_wake_s = base::to_ms(reply->end - reply->begin) / 1000;
   co_return work_of(*reply, reply->moved);
 }
 

@@ -30,6 +30,7 @@ Lease::~Lease() {
 void Lease::describe(domain::RequestObservation& observation) const {
   observation.start = ready_.start;
   observation.engine_was_busy = engine_was_busy_;
+  observation.service_class = service_class_;
 }
 
 void Lease::note_sent() {

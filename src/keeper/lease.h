@@ -36,6 +36,7 @@ class Lease {
   void describe(domain::RequestObservation& observation) const;
   // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
   void note_sent();
+  void set_class(domain::ServiceClass service_class) { service_class_ = service_class; }
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
@@ -56,6 +57,7 @@ class Lease {
   std::shared_ptr<Claim> claim_;
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
+  domain::ServiceClass service_class_ = domain::ServiceClass::interactive;  // that it was served in
   std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
     sys::ProcReading process;

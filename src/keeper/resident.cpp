@@ -30,6 +30,13 @@ void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t 
     reread_per_token_ = (read - weights) / static_cast<base::Bytes>(tokens);
 }
 
+std::optional<double> Resident::typical_start_s() const {
+  if (start_ms_.empty()) return std::nullopt;
+  std::vector<double> sorted(start_ms_.begin(), start_ms_.end());
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2] / 1000;
+}
+
 ModelState Resident::state() const {
   const ModelState state = supervisor_->state();
   if (state != ModelState::ready) return state;
@@ -51,10 +58,8 @@ void Resident::describe(domain::ModelView& view) const {
     view.ready_in_ms = 0;
     view.ready_basis = "the engine is ready";
   } else if (!start_ms_.empty()) {
-    std::vector<double> sorted(start_ms_.begin(), start_ms_.end());
-    std::ranges::sort(sorted);
-    view.ready_in_ms = sorted[sorted.size() / 2];
-    view.ready_basis = fmt::format("median of the last {} starts", sorted.size());
+    view.ready_in_ms = *typical_start_s() * 1000;
+    view.ready_basis = fmt::format("median of the last {} starts", start_ms_.size());
   }
 }
 

@@ -3,6 +3,7 @@
 // Shared by the Keeper and by whoever waits for it or holds it: a model may be removed while somebody waits.
 // Thread: the I/O thread.
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "domain/model.h"
 #include "engine/supervisor.h"
+#include "keeper/needs.h"
 #include "keeper/prefix_session.h"
 #include "policy/keep_alive.h"
 
@@ -30,6 +32,7 @@ class Resident {
   // Somebody asks for it or uses it: from before a start is waited for, to the end of the request.
   void claimed() { ++claims_; }
   void unclaimed() { --claims_; }
+  [[nodiscard]] std::size_t claims() const { return claims_; }
   [[nodiscard]] bool awaited() const { return claims_ > 0 || in_flight_ > 0; }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
@@ -40,6 +43,8 @@ class Resident {
   void note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens);
   // Notes how long a start took, for the estimate.
   void started_in(base::Duration duration);
+  // The median of the starts that are remembered; empty before the first.
+  [[nodiscard]] std::optional<double> typical_start_s() const;
 
   // What the supervisor says, with busy for an engine that a request is using, and hibernated.
   [[nodiscard]] domain::ModelState state() const;
@@ -52,7 +57,10 @@ class Resident {
     domain::LayerReadings layers;
   };
   std::optional<Readings> readings;
-  std::optional<std::uint64_t> context;  // tokens that one request may have, where that is known
+  std::optional<std::uint64_t> context;        // tokens that one request may have, where that is known
+  Needs needs;                                 // what a load is expected to take, by its file
+  std::optional<base::Bytes> hibernated_left;  // weight bytes that stayed in memory when it hibernated last
+  std::optional<double> last_wake_s;           // how long its weights took to come back
   policy::KeepVotes votes;
   bool pinned = false;                        // asked for while the server runs; the configuration may pin besides
   bool cooling = false;                       // its weights are leaving, or its engine is stopping
@@ -73,5 +81,7 @@ class Resident {
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;
 };
+
+using Residents = std::map<domain::ModelId, std::shared_ptr<Resident>>;
 
 }  // namespace hearth::keeper

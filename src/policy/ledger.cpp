@@ -89,6 +89,12 @@ base::Status Ledger::resize(const domain::ModelId& id, const Claim& claim) {
   return {};
 }
 
+void Ledger::take(const domain::ModelId& id, const Claim& claim) {
+  Account& account = accounts_[id];
+  account.promised = claim;
+  account.measured.reset();
+}
+
 void Ledger::set_phase(const domain::ModelId& id, Phase phase) {
   if (const auto found = accounts_.find(id); found != accounts_.end()) found->second.phase = phase;
 }

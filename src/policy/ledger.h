@@ -64,6 +64,8 @@ class Ledger {
   [[nodiscard]] base::Status admit(const domain::ModelId& id, const Claim& claim);
   // The same for an account that changes its size (context, rung). Growing may fail, shrinking never does.
   [[nodiscard]] base::Status resize(const domain::ModelId& id, const Claim& claim);
+  // Charges what is there already, whether it fits or not; what is too much shows in overdrawn().
+  void take(const domain::ModelId& id, const Claim& claim);
   void set_phase(const domain::ModelId& id, Phase phase);
   // What the kernel measured of this model's processes now. Only while it runs: during a start it would be too little.
   void measured(const domain::ModelId& id, const Claim& claim);

@@ -64,6 +64,14 @@ std::optional<base::Bytes> LinuxMemory::swapped_in() const {
   return *pages * static_cast<base::Bytes>(::sysconf(_SC_PAGESIZE));
 }
 
+// Kernels before 5.9 count file pages only, under the shorter name.
+std::optional<std::uint64_t> LinuxMemory::refaults() const {
+  const auto text = text_of(proc_ + "/vmstat");
+  const auto file = counter_of(text, "workingset_refault_file");
+  if (!file) return counter_of(text, "workingset_refault");
+  return *file + counter_of(text, "workingset_refault_anon").value_or(0);
+}
+
 std::optional<double> LinuxMemory::processor_mhz() const {
   if (const auto mhz = scaling_mhz(sys_ + "/devices/system/cpu")) return mhz;
   return cpuinfo_mhz(text_of(proc_ + "/cpuinfo"));

@@ -32,6 +32,8 @@ class Memory {
   [[nodiscard]] virtual PressureReading pressure() const = 0;
   [[nodiscard]] virtual std::optional<double> load_average() const = 0;     // one minute
   [[nodiscard]] virtual std::optional<base::Bytes> swapped_in() const = 0;  // since boot
+  // Pages that were evicted and needed again, since boot.
+  [[nodiscard]] virtual std::optional<std::uint64_t> refaults() const = 0;
   // The fastest processor's clock now.
   [[nodiscard]] virtual std::optional<double> processor_mhz() const = 0;
   // Of this process; empty when the kernel does not say.
@@ -46,6 +48,7 @@ class LinuxMemory final : public Memory {
   [[nodiscard]] PressureReading pressure() const override;
   [[nodiscard]] std::optional<double> load_average() const override;
   [[nodiscard]] std::optional<base::Bytes> swapped_in() const override;
+  [[nodiscard]] std::optional<std::uint64_t> refaults() const override;
   [[nodiscard]] std::optional<double> processor_mhz() const override;
   [[nodiscard]] std::optional<LockLimit> lock_limit() const override;
 

@@ -23,6 +23,7 @@ TYPED_TEST(MemoryContract, FiguresFitTogether) {
   EXPECT_GE(memory.swap_total.value(), memory.swap_free.value());
   EXPECT_TRUE(machine.load_average());
   EXPECT_TRUE(machine.swapped_in());
+  EXPECT_TRUE(machine.refaults());
   EXPECT_TRUE(machine.lock_limit());
 }
 
@@ -54,6 +55,14 @@ TEST_F(LinuxMemoryTree, ReadsWhatTheKernelWrites) {
   EXPECT_EQ(machine().pressure().io_some_avg10, std::nullopt);
   EXPECT_EQ(machine().swapped_in(), 3U * static_cast<base::Bytes>(::sysconf(_SC_PAGESIZE)));
   EXPECT_EQ(machine().load_average(), 1.25);
+}
+
+TEST_F(LinuxMemoryTree, RefaultsAreThoseOfFilesAndOfSwapOnKernelsThatTellThemApart) {
+  EXPECT_EQ(machine().refaults(), std::nullopt);
+  write("vmstat", "workingset_refault 7\n");
+  EXPECT_EQ(machine().refaults(), 7U);
+  write("vmstat", "workingset_refault_anon 2\nworkingset_refault_file 40\n");
+  EXPECT_EQ(machine().refaults(), 42U);
 }
 
 TEST_F(LinuxMemoryTree, TheFastestClockComesFromCpufreqAndElseFromCpuinfo) {

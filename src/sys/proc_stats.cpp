@@ -38,7 +38,10 @@ ProcReading LinuxProcStats::read(pid_t pid) const {
       reading.processor_time = from_ticks(fields->user_ticks + fields->system_ticks);
     }
   }
-  if (const auto text = files.read(folder + "/status", kLimit)) reading.resident = value_of(*text, "VmRSS");
+  if (const auto text = files.read(folder + "/status", kLimit)) {
+    reading.resident = value_of(*text, "VmRSS");
+    reading.resident_file = value_of(*text, "RssFile");
+  }
   if (const auto text = files.read(folder + "/io", kLimit)) {
     reading.read_from_storage = value_of(*text, "read_bytes");
     reading.read_by_calls = value_of(*text, "rchar");

@@ -22,9 +22,10 @@ struct ThreadTimes {
 };
 
 struct ProcReading {
-  std::optional<base::Bytes> resident;           // VmRSS: anonymous, file and shared pages
-  std::optional<base::Bytes> read_from_storage;  // io read_bytes: what this process made the disks read
-  std::optional<base::Bytes> read_by_calls;      // io rchar: through read calls, from disk or page cache alike
+  std::optional<base::Bytes> resident;            // VmRSS: anonymous, file and shared pages
+  std::optional<base::Bytes> resident_file = {};  // RssFile: of them those that a file backs
+  std::optional<base::Bytes> read_from_storage;   // io read_bytes: what this process made the disks read
+  std::optional<base::Bytes> read_by_calls;       // io rchar: through read calls, from disk or page cache alike
   std::optional<std::uint64_t> major_faults;
   std::optional<std::chrono::nanoseconds>
       processor_time;  // all threads, user and system; steps of a clock tick (10 ms)

@@ -1,0 +1,373 @@
+// Who gets memory, who waits and who is refused, over engines that do what a test says.
+#include "keeper/room_fixture.h"
+
+namespace hearth::keeper {
+namespace {
+
+using base::ErrorCode;
+using domain::ModelState;
+using domain::ServiceClass;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class RoomTest : public RoomFixture {};
+
+TEST_F(RoomTest, WhatFitsLoadsAtOnceAndIsReserved) {
+  make_room(4 * kGB);
+  add("a", 1 * kGB, kGB / 2);
+  use("a");
+  EXPECT_EQ(reserved("a"), kGB + kGB / 2);
+  EXPECT_EQ(count("memory_reserved"), 1U);
+}
+
+TEST_F(RoomTest, TwoThatTakeTurnsInRoomForOneHibernateInsteadOfStopping) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  for (int round = 0; round < 3; ++round) {
+    use("a");
+    pass_time(1min);
+    use("b");
+    pass_time(1min);
+  }
+  EXPECT_EQ(script("a").starts, 1);
+  EXPECT_EQ(script("b").starts, 1);
+  EXPECT_EQ(script("a").stops + script("b").stops, 0);
+  EXPECT_EQ(script("a").wakes, 2);
+  EXPECT_EQ(script("b").wakes, 2);
+  EXPECT_EQ(room->books().evictions(id("a")), 3U);
+}
+
+TEST_F(RoomTest, WithoutThatPowerTheOtherIsStopped) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  script("a").hibernates = false;
+  use("a");
+  pass_time(1min);
+  use("b");
+  EXPECT_EQ(state("a"), ModelState::cold);
+  EXPECT_EQ(reserved("a"), 0U);
+  ASSERT_EQ(count("evicted"), 1U);
+  const auto evicted = std::ranges::find(events, "evicted", &domain::Event::what);
+  EXPECT_EQ(evicted->by, "request for b");
+  EXPECT_THAT(evicted->why.value_or(""), HasSubstr("for b"));
+}
+
+TEST_F(RoomTest, WhatStaysOfAHibernatedModelIsStoppedWhenThatIsNeededToo) {
+  make_room(3 * kGB);
+  add("a", 1 * kGB, 1 * kGB);
+  add("b", 2 * kGB, kGB / 2);
+  use("a");
+  pass_time(1min);
+  use("b");
+  EXPECT_EQ(script("a").sleeps, 0) << "hibernating would not have been enough";
+  EXPECT_EQ(script("a").stops, 1);
+}
+
+TEST_F(RoomTest, ABusyModelIsWaitedForAndItsEndIsTheNextOnesTurn) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  const auto busy = ask("a");
+  pass_time(1min);
+  const auto waits = ask("b");
+  EXPECT_FALSE(waits->served);
+  EXPECT_EQ(room->waiting(), 1U);
+  EXPECT_EQ(count("waiting_for_memory"), 1U);
+  EXPECT_EQ(state("a"), ModelState::busy);
+  end(busy);
+  EXPECT_TRUE(waits->served);
+  EXPECT_EQ(room->waiting(), 0U);
+}
+
+TEST_F(RoomTest, APinnedModelIsNoVictimAndTheNewcomerIsToldItsName) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  pinned.insert(id("a"));
+  use("a");
+  pass_time(1min);
+  const auto refused = ask("b");
+  ASSERT_TRUE(refused->error);
+  EXPECT_EQ(refused->error->code, ErrorCode::pinned_conflict);
+  EXPECT_THAT(refused->error->message, HasSubstr("unpin a"));
+  EXPECT_THAT(refused->error->details, HasSubstr("\"pinned\":[\"a\"]"));
+  EXPECT_EQ(state("a"), ModelState::ready);
+}
+
+TEST_F(RoomTest, WhatCanNeverFitIsRefusedAtOnceWithTheNumbers) {
+  make_room(3 * kGB);
+  add("small", 1 * kGB);
+  add("big", 2 * kGB, 2 * kGB);
+  quantisations = {{"big:q2", policy::Footprint::host(2 * kGB)}, {"big:q8", policy::Footprint::host(9 * kGB)}};
+  use("small");
+  const auto refused = ask("big");
+  ASSERT_TRUE(refused->error);
+  EXPECT_EQ(refused->error->code, ErrorCode::does_not_fit);
+  EXPECT_FALSE(refused->error->retry_after);
+  EXPECT_EQ(refused->error->details,
+            R"({"needed":4000000000,"available":3000000000,"largest_context":256,"smaller_quantisations":["big:q2"]})");
+  EXPECT_EQ(state("small"), ModelState::ready) << "nothing is evicted for what cannot fit";
+}
+
+TEST_F(RoomTest, BackgroundEvictsNothingThatIsHeldForVoice) {
+  make_room(3 * kGB);
+  add("voice", 2 * kGB, 0, ServiceClass::voice);
+  add("batch", 2 * kGB, 0, ServiceClass::background);
+  residents[id("voice")]->votes.wish("house", policy::KeepSource::config, policy::KeepWish::lasting(1h), clock.now());
+  use("voice");
+  pass_time(10min);
+  const auto waits = ask("batch");
+  EXPECT_FALSE(waits->served);
+  EXPECT_EQ(state("voice"), ModelState::ready);
+  pass_time(11min);
+  ASSERT_TRUE(waits->error) << "its own wait is bounded";
+  EXPECT_EQ(waits->error->code, ErrorCode::loading);
+  EXPECT_TRUE(waits->error->retry_after);
+  EXPECT_EQ(script("voice").stops + script("voice").sleeps, 0);
+  pass_time(1h);
+  use("batch");
+}
+
+TEST_F(RoomTest, AHigherClassGoesFirstThoughItCameLater) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("batch", 2 * kGB, 0, ServiceClass::background);
+  add("chat", 2 * kGB);
+  add("voice", 2 * kGB, 0, ServiceClass::voice);
+  const auto busy = ask("a");
+  pass_time(1min);
+  const auto batch = ask("batch");
+  const auto chat = ask("chat");
+  const auto voice = ask("voice");
+  end(busy);
+  EXPECT_TRUE(voice->served);
+  pass_time(1min);
+  end(voice);
+  EXPECT_TRUE(chat->served);
+  pass_time(1min);
+  end(chat);
+  EXPECT_TRUE(batch->served);
+}
+
+TEST_F(RoomTest, ARequestCanLowerItsClassAndNotRaiseIt) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  add("c", 2 * kGB);
+  const auto busy = ask("a");
+  pass_time(1min);
+  const auto lowered = ask("b", ServiceClass::background);
+  const auto raised = ask("c", ServiceClass::voice);
+  const auto plain = ask("b");
+  end(busy);
+  EXPECT_TRUE(raised->served) << "as interactive, it goes before background";
+  EXPECT_FALSE(lowered->served);
+  EXPECT_FALSE(plain->served);
+  pass_time(1min);
+  end(raised);
+  EXPECT_TRUE(plain->served);
+  EXPECT_TRUE(lowered->served) << "one load serves both";
+  EXPECT_EQ(script("b").starts, 1);
+}
+
+TEST_F(RoomTest, AClientThatLeavesGivesUpItsPlace) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  add("c", 2 * kGB);
+  const auto busy = ask("a");
+  pass_time(1min);
+  const auto leaves = ask("b");
+  const auto next = ask("c");
+  leave(leaves);
+  EXPECT_TRUE(leaves->ended);
+  EXPECT_EQ(room->waiting(), 1U);
+  end(busy);
+  EXPECT_TRUE(next->served);
+  EXPECT_EQ(script("b").starts, 0);
+}
+
+TEST_F(RoomTest, AnEngineThatDiesGivesItsMemoryBack) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  use("a");
+  crash("a");
+  EXPECT_EQ(reserved("a"), 0U);
+  use("b");
+  EXPECT_EQ(count("evicted"), 0U);
+}
+
+TEST_F(RoomTest, AStartThatFailsGivesItsMemoryBack) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  script("a").dies_starting = true;
+  const auto fails = ask("a");
+  ASSERT_TRUE(fails->error);
+  EXPECT_EQ(fails->error->code, ErrorCode::engine_failed);
+  EXPECT_EQ(reserved("a"), 0U);
+  use("b");
+}
+
+TEST_F(RoomTest, AHibernateThatFailsIsNotFatal) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  script("a").hibernate_fails = base::Error(ErrorCode::unsupported, "the kernel refused");
+  use("a");
+  pass_time(1min);
+  use("b");
+  EXPECT_EQ(count("eviction_failed"), 1U);
+  EXPECT_EQ(script("a").stops, 1);
+  script("a").hibernate_fails.reset();
+  pass_time(1min);
+  use("a");
+  pass_time(1min);
+  use("b");
+  EXPECT_EQ(script("a").sleeps, 1) << "only the engine that refused has lost the rung";
+}
+
+TEST_F(RoomTest, TwoThatSleepAndAreBothWantedDoNotWaitForEachOtherForEver) {
+  make_room(3 * kGB);
+  add("a", 1 * kGB, 1 * kGB);
+  add("b", 1 * kGB, 1 * kGB);
+  add("c", 1 * kGB, 1 * kGB);
+  // Two asleep keep 1 GB each, so that neither can wake while the third, busy, holds the last one.
+  use("a");
+  residents[id("a")]->set_hibernated(true);
+  use("b");
+  residents[id("b")]->set_hibernated(true);
+  pass_time(1min);
+  EXPECT_EQ(reserved("a") + reserved("b"), 2 * kGB);
+  script("c").hibernates = false;
+  const auto one = ask("a");
+  const auto two = ask("b");
+  EXPECT_TRUE(one->served);
+  end(one);
+  pass_time(1min);
+  EXPECT_TRUE(two->served);
+  end(two);
+}
+
+TEST_F(RoomTest, RequestsForAModelOnItsWayShareItsMemory) {
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  script("a").ready = false;
+  const auto one = ask("a");
+  const auto two = ask("a");
+  EXPECT_EQ(room->waiting(), 0U);
+  script("a").ready = true;
+  settle();
+  EXPECT_TRUE(one->served && two->served);
+  EXPECT_EQ(script("a").starts, 1);
+}
+
+TEST_F(RoomTest, WhatIsFreeAnywayIsNotHeldBackForOneWhoLacksMore) {
+  make_room(5 * kGB);
+  add("busy", 3 * kGB);
+  add("big", 4 * kGB);
+  add("small", 1 * kGB);
+  const auto busy = ask("busy");
+  pass_time(1min);
+  const auto big = ask("big");
+  const auto small = ask("small");
+  EXPECT_FALSE(big->served);
+  EXPECT_TRUE(small->served);
+  end(small);
+  pass_time(1min);
+  end(busy);
+  EXPECT_TRUE(big->served);
+}
+
+TEST_F(RoomTest, ThereAreOnlySoManyPlaces) {
+  config.policy.admission.most_waiting = {1, 1, 1};
+  make_room(2 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  add("c", 2 * kGB);
+  const auto busy = ask("a");
+  const auto waits = ask("b");
+  const auto refused = ask("c");
+  ASSERT_TRUE(refused->error);
+  EXPECT_EQ(refused->error->code, ErrorCode::queue_full);
+  EXPECT_TRUE(refused->error->retry_after);
+}
+
+TEST_F(RoomTest, MemoryThatOthersHaveIsNotWaitedForLong) {
+  make_room(8 * kGB);
+  add("a", 2 * kGB);
+  memory.now.available = 1 * kGB;
+  const auto waits = ask("a");
+  EXPECT_FALSE(waits->error);
+  pass_time(31s);
+  ASSERT_TRUE(waits->error);
+  EXPECT_EQ(waits->error->code, ErrorCode::does_not_fit);
+  EXPECT_TRUE(waits->error->retry_after);
+  memory.now.available = 60 * kGB;
+  use("a");
+}
+
+TEST_F(RoomTest, UnderPressureIdleModelsGiveMemoryBack) {
+  config.reserve = 1 * kGB;
+  make_room(8 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  use("a");
+  const auto busy = ask("b");
+  memory.now.available = kGB / 4;
+  room->look_at_pressure();
+  settle();
+  EXPECT_EQ(state("a"), ModelState::hibernated);
+  EXPECT_EQ(state("b"), ModelState::busy);
+  EXPECT_EQ(count("pressure"), 1U);
+  EXPECT_EQ(std::ranges::find(events, "hibernated", &domain::Event::what)->by, "memory pressure");
+  EXPECT_THAT(room->memory_plan().pressure, HasSubstr("of the reserve are missing"));
+}
+
+TEST_F(RoomTest, ModelsThatPushEachOtherOutAreToldOfOnce) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  for (int round = 0; round < 6; ++round) {
+    use("a");
+    pass_time(5s);
+    use("b");
+    pass_time(5s);
+  }
+  EXPECT_EQ(count("thrashing"), 1U);
+  EXPECT_THAT(room->memory_plan().pressure, HasSubstr("thrashing: these 2 models need 4.0 GB"));
+}
+
+TEST_F(RoomTest, TheNextLoadIsEstimatedAsMeasured) {
+  make_room(8 * kGB);
+  add("a", 2 * kGB, 1 * kGB);
+  use("a");
+  room->books().measured(id("a"), *residents[id("a")], {.resident = 0, .proportional = 3'300'000'000, .locked = 0});
+  EXPECT_EQ(room->books().estimate(id("a"), *residents[id("a")]).claim.total().total(), 3'300'000'000U);
+  EXPECT_EQ(reserved("a"), 3'300'000'000U);
+}
+
+TEST_F(RoomTest, APlanTellsAndDoesNothing) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  use("a");
+  pass_time(1min);
+  std::optional<domain::LoadPlan> plan;
+  rt::asio::co_spawn(io, room->plan(id("b"), residents[id("b")], std::nullopt),
+                     [&plan](std::exception_ptr, domain::LoadPlan made) { plan = std::move(made); });
+  settle();
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->action, "load");
+  EXPECT_EQ(plan->needed, 2 * kGB);
+  ASSERT_EQ(plan->demotions.size(), 1U);
+  EXPECT_EQ(plan->demotions[0].model, id("a"));
+  EXPECT_EQ(plan->demotions[0].to, "hibernated");
+  EXPECT_EQ(state("a"), ModelState::ready);
+}
+
+}  // namespace
+}  // namespace hearth::keeper
