@@ -35,7 +35,7 @@ TEST(ModelText, ShowsEveryLayerInATable) {
 
 TEST(ModelText, SaysThatAModelIsThrashingAndByHowMuch) {
   auto models = two_models();
-  models[0]["memory"]["reread_per_token"] = 650'000'000;
+  models[0]["memory"]["reread_per_token"] = 650'000'000U;
   for (const std::size_t columns : {0U, 80U}) {
     EXPECT_THAT(layers_text(models, columns),
                 HasSubstr("qwen3-4b:q4_k_m is thrashing: its weights do not fit into memory, 650 MB are read again for "

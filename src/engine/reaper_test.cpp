@@ -77,7 +77,12 @@ TEST_F(ReaperTest, NothingOutsideTheFolderIsRemoved) {
   ASSERT_TRUE(sys::write_atomic(files, "/run/engines/note.txt", "x"));
   ASSERT_TRUE(files.ensure_directory("/etc", 0755));
   ASSERT_TRUE(sys::write_atomic(files, "/etc/x.sock", "x"));
-  const EngineRecord record{{4001, 1, "b"}, "x", "/etc/x.sock"};
+  EngineRecord record;  // filled in steps: GCC 12 at -O3 takes the aggregate for uninitialised
+  record.identity.pid = 4001;
+  record.identity.start_ticks = 1;
+  record.identity.boot_id = "b";
+  record.argv0 = "x";
+  record.socket = "/etc/x.sock";
   ASSERT_TRUE(write_record(files, "/run/engines/a.json", record));
   reap();
   EXPECT_TRUE(files.read("/etc/x.sock", 10));

@@ -78,6 +78,7 @@ class LayersTest(unittest.TestCase):
 
     def test_packed_weights_serve_the_next_start(self):
         answer = self.ask()
+        self.wait_packed()
         self.hearth("cool", "some", "--layer", "process")
         self.assertEqual(self.model()["state"], "cold")
         self.assertEqual(self.model()["layers"]["weights"]["bytes"], 0)

@@ -1,6 +1,6 @@
 """A small stand-in for the daemon: starts an engine with or without the library, reads records, sends commands.
 
-Used by the engine tests and by measure.py. Standard library only. The record layouts are those of tier/protocol.h.
+Used by the engine tests and by proof.py. Standard library only. The record layouts are those of tier/protocol.h.
 """
 
 import collections
