@@ -126,10 +126,10 @@ TEST(CommandTree, IsDescribedWhole) {
   for (const auto& command : root.commands)
     names.push_back(command.name);
   EXPECT_THAT(names, ElementsAre("serve", "import", "list", "show", "rm", "verify", "run", "ps", "warm", "cool", "pin",
-                                 "unpin", "explain", "doctor", "engine", "version", "completion", "man"));
+                                 "unpin", "explain", "prefix", "doctor", "engine", "version", "completion", "man"));
   EXPECT_EQ(usage_of(root.commands[6]),
             "hearth run [--system TEXT] [--temperature T] [--max-tokens N] [--json] MODEL [PROMPT...]");
-  EXPECT_EQ(usage_of(root.commands[14].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
+  EXPECT_EQ(usage_of(root.commands[15].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
 }
 
 void expect_documented(const CommandDoc& command, const std::string& text) {
