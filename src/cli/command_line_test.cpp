@@ -99,10 +99,7 @@ TEST(CommandLine, WrongUsageIsTwoAndOneSentence) {
 TEST(CommandLine, NamesTheCommandsThereAre) {
   EXPECT_EQ(parsed({"lits"}).error().text,
             "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, verify, run, ps, warm, "
-            "cool, pin, "
-            "unpin, explain, doctor, "
-            "engine, version, completion, "
-            "man; see `hearth --help`\n");
+            "cool, pin, unpin, explain, prefix, doctor, engine, version, completion, man; see `hearth --help`\n");
   EXPECT_EQ(parsed({"engine"}).error().text,
             "hearth engine: a command is missing; commands: list, install; see `hearth engine --help`\n");
   EXPECT_EQ(parsed({"show"}).error().text, "hearth show: MODEL is required; see `hearth show --help`\n");
