@@ -98,12 +98,18 @@ class RoomTest(unittest.TestCase):
         self.assertIn("request for a", {event["by"] for event in gone})
         self.assertGreaterEqual(self.server.model("a")["evictions"], 1)
 
-    def test_2_explain_names_whom_it_was_for(self):
+    def cause_after_eviction(self):
         self.server.chat("a")
         self.server.chat("b")
         _, headers, _ = self.server.chat("a")
-        record = self.server.ask("/hearth/v1/requests/" + headers["x-hearth-request-id"])[2]
-        self.assertEqual(record["cause"]["because"][0]["for"], "request for b", record["cause"])
+        return self.server.ask("/hearth/v1/requests/" + headers["x-hearth-request-id"])[2]["cause"]
+
+    def test_2_explain_names_whom_it_was_for(self):
+        # A model this small may come back so fast that nothing is worth naming.
+        causes = (self.cause_after_eviction() for _ in range(10))
+        cause = next((cause for cause in causes if cause), None)
+        self.assertIsNotNone(cause)
+        self.assertEqual(cause["because"][0]["for"], "request for b", cause)
 
     def test_3_a_busy_model_is_waited_for(self):
         self.server.chat("a")

@@ -411,7 +411,7 @@ class EngineTest(unittest.TestCase):
             spans = engine.spans("process")
             self.assertEqual(sum(s.count for s in spans if s.count > 1), prompt_tokens)
             # The first token after the prompt is told; of the equal short steps that follow only some are.
-        self.assertIn(sum(1 for s in spans if s.count == 1), range(1, 8))
+            self.assertIn(sum(1 for s in spans if s.count == 1), range(1, 8))
             self.assertTrue(engine.spans("tokenize"))
             self.assertTrue(all(s.begin_ns <= s.end_ns for s in engine.spans()))
             prefill = sum(s.end_ns - s.begin_ns for s in spans if s.count > 1) / 1e6
