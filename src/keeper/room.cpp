@@ -61,7 +61,8 @@ ServiceClass Room::class_of(const ModelId& id, std::optional<ServiceClass> asked
 
 rt::Task<base::Result<Room::Admission>> Room::admit(ModelId id, std::shared_ptr<Resident> resident,
                                                     std::optional<ServiceClass> asked) {
-  books_.reconcile();
+  // Most requests end here: the kernel is not asked for what only a decision needs.
+  books_.follow();
   if (books_.on_its_way(id, *resident)) co_return std::make_unique<Promise>(*this, id);
   policy::Waiting who{++tickets_, id, class_of(id, asked), parts_.clock.now()};
   if (const auto verdict = judge(who); !verdict.accepted) {
