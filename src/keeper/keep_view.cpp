@@ -5,20 +5,6 @@ namespace {
 
 using policy::KeepWish;
 
-domain::KeepSource source_of(policy::KeepSource source) {
-  switch (source) {
-    case policy::KeepSource::request:
-      return domain::KeepSource::request;
-    case policy::KeepSource::config:
-      return domain::KeepSource::config;
-    case policy::KeepSource::api:
-      return domain::KeepSource::api;
-    case policy::KeepSource::schedule:
-      return domain::KeepSource::schedule;
-  }
-  return domain::KeepSource::config;
-}
-
 domain::KeepAlive keep_alive_of(const KeepWish& wish) {
   switch (wish.kind) {
     case KeepWish::Kind::forever:
@@ -56,12 +42,13 @@ domain::Keep keep_of(const policy::KeepVotes& votes, bool pinned, base::Mono now
   for (const auto& vote : votes.votes()) {
     const auto left = left_of(vote, now);
     if (left <= base::Duration::zero() && vote.in_flight == 0) continue;
-    const auto source = source_of(vote.source);
-    keep.votes.push_back(
-        {.owner = vote.owner, .wish = keep_alive_of(vote.wish), .source = source, .until = instant_of(left, wall)});
+    keep.votes.push_back({.owner = vote.owner,
+                          .wish = keep_alive_of(vote.wish),
+                          .source = vote.source,
+                          .until = instant_of(left, wall)});
     if (left <= longest) continue;
     longest = left;
-    keep.source = source;
+    keep.source = vote.source;
     keep.until = keep.votes.back().until;
     keep.forever = !keep.until;
   }

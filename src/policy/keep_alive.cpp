@@ -9,20 +9,6 @@ KeepWish KeepWish::lasting(base::Duration span) {
   return {.kind = Kind::span, .span = span};
 }
 
-std::string_view name_of(KeepSource source) {
-  switch (source) {
-    case KeepSource::request:
-      return "request";
-    case KeepSource::config:
-      return "config";
-    case KeepSource::api:
-      return "api";
-    case KeepSource::schedule:
-      return "schedule";
-  }
-  return "config";
-}
-
 base::Mono KeepVote::until() const {
   if (wish.kind == KeepWish::Kind::forever || in_flight > 0) return base::Mono::max();
   if (wish.kind == KeepWish::Kind::unload) return counted_from;

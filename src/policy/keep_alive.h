@@ -8,10 +8,10 @@
 // The text grammar of clients is read elsewhere; here a wish is a plain value.
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "domain/keep_alive.h"
 
 namespace hearth::policy {
 
@@ -26,8 +26,7 @@ struct KeepWish {
   friend bool operator==(const KeepWish&, const KeepWish&) = default;
 };
 
-enum class KeepSource { request, config, api, schedule };
-[[nodiscard]] std::string_view name_of(KeepSource source);
+using domain::KeepSource;
 
 struct KeepVote {
   std::string owner;
