@@ -1,12 +1,10 @@
 #pragma once
-// SHA-256 of bytes as they come (OpenSSL). Not thread-safe; distinct objects are independent.
-#include <array>
-#include <cstddef>
-#include <memory>
+// A SHA-256 as the store names content by it.
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+
+#include "base/sha256.h"
 
 namespace hearth::artifact {
 
@@ -16,7 +14,8 @@ class Digest {
   static constexpr std::size_t kTextLength = 64;
   // Empty unless `text` is exactly that.
   [[nodiscard]] static std::optional<Digest> parse(std::string_view text);
-  explicit Digest(const std::array<unsigned char, 32>& bytes);
+  // Of all that was added. REQUIRES: as Sha256::finish_hex.
+  explicit Digest(base::Sha256& hash) : text_(hash.finish_hex()) {}
 
   [[nodiscard]] const std::string& text() const { return text_; }
   friend auto operator<=>(const Digest&, const Digest&) = default;
@@ -24,21 +23,6 @@ class Digest {
  private:
   Digest() = default;
   std::string text_;
-};
-
-class Sha256 {
- public:
-  // Throws std::bad_alloc when OpenSSL has no memory for it.
-  Sha256();
-  void add(std::span<const std::byte> bytes);
-  // The digest of all that was added. REQUIRES: not called before.
-  [[nodiscard]] Digest finish();
-
- private:
-  struct Free {
-    void operator()(void* context) const;
-  };
-  std::unique_ptr<void, Free> context_;
 };
 
 [[nodiscard]] Digest sha256(std::string_view bytes);

@@ -56,7 +56,7 @@ base::Result<FileHash> hash_file(const std::string& path, const HashProgress& pr
   if (!fd) return base::fail_errno(fmt::format("opening {}", path), errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return base::fail_errno(fmt::format("looking at {}", path), errno);
-  Sha256 hash;
+  base::Sha256 hash;
   Piecewise pieces(fd.get());
   base::Bytes done = 0;
   for (;;) {
@@ -70,7 +70,7 @@ base::Result<FileHash> hash_file(const std::string& path, const HashProgress& pr
     }
   }
   return FileHash{
-      .digest = hash.finish(), .bytes = done, .mtime_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+      .digest = Digest(hash), .bytes = done, .mtime_ns = info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
 }
 
 }  // namespace hearth::artifact

@@ -143,7 +143,7 @@ Result<Imported> ImportSession::finish() && {
   failed_ = base::Error{ErrorCode::internal, fmt::format("the import of {} is over", id_.text())};
   auto imported = store_->publish({.id = id_,
                                    .if_taken = if_taken_,
-                                   .digest = hash_.finish(),
+                                   .digest = Digest(hash_),
                                    .bytes = received_,
                                    .gguf = std::move(*summary),
                                    .part = path_});

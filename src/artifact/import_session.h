@@ -64,7 +64,7 @@ class ImportSession {
   IfTaken if_taken_;
   std::string path_;  // empty once there is nothing to remove
   base::Fd fd_;       // holds the lock that tells opening stores that this part is alive
-  Sha256 hash_;
+  base::Sha256 hash_;
   base::Bytes received_ = 0;
   base::Bytes written_back_ = 0;  // up to here the kernel was asked to write
   std::array<std::byte, 8> head_{};

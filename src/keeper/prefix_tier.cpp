@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "prefix/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::keeper {
 
@@ -50,7 +50,7 @@ PrefixTier::PrefixTier(Parts parts) : parts_(std::move(parts)) {
 }
 
 std::string PrefixTier::id_of(const domain::ModelId& model, const std::string& name) {
-  prefix::Sha256 hash;
+  base::Sha256 hash;
   hash.add_part(model.text());
   hash.add_part(name);
   return hash.finish_hex().substr(0, 16);

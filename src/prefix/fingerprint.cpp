@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "prefix/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::prefix {
 namespace {
 
 // A named list: its name, its length, its parts.
-void add_list(Sha256& hash, std::string_view name, const std::vector<std::string>& parts) {
+void add_list(base::Sha256& hash, std::string_view name, const std::vector<std::string>& parts) {
   hash.add_part(name);
   hash.add_part(std::to_string(parts.size()));
   for (const auto& part : parts)
@@ -27,7 +27,7 @@ base::Result<std::string> make_fingerprint(FingerprintParts parts) {
                       "prefixes cannot be kept: the content of the model or the build of the engine is not known");
   }
   std::ranges::sort(parts.backends);
-  Sha256 hash;
+  base::Sha256 hash;
   add_list(hash, "hearth-prefix", {"1"});
   add_list(hash, "model", {parts.model_digest});
   add_list(hash, "engine", {parts.engine_version, parts.engine_build});

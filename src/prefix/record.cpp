@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "prefix/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::prefix {
 namespace {
@@ -18,7 +18,7 @@ constexpr int kVersion = 1;
 constexpr std::size_t kLongestHead = 128;
 
 std::string digest_of(std::string_view title_and_version, std::string_view body) {
-  Sha256 hash;
+  base::Sha256 hash;
   hash.add(title_and_version);
   hash.add("\n");
   hash.add(body);

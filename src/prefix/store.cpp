@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "prefix/sha256.h"
+#include "base/sha256.h"
 #include "prefix/state_head.h"
 #include "prefix/worth.h"
 
@@ -22,7 +22,7 @@ constexpr std::size_t kHashPiece = 1U << 20;
 constexpr base::Bytes record_estimate(std::size_t tokens) { return 1024 + 8 * tokens; }
 
 base::Result<std::string> hash_of(const sys::Files& files, const std::string& path) {
-  Sha256 hash;
+  base::Sha256 hash;
   for (base::Bytes at = 0;; at += kHashPiece) {
     auto piece = files.read_at(path, at, kHashPiece);
     if (!piece) return base::pass(piece);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "prefix/sha256.h"
+#include "base/sha256.h"
 
 namespace hearth::prefix {
 namespace {
@@ -19,7 +19,7 @@ std::vector<std::uint64_t> block_chain(std::string_view seed, TokenView tokens) 
   chain.reserve(tokens.size() / kBlockTokens);
   std::string before(seed);
   for (std::size_t at = 0; at + kBlockTokens <= tokens.size(); at += kBlockTokens) {
-    Sha256 hash;
+    base::Sha256 hash;
     hash.add_part(before);
     hash.add(bytes_of(tokens.subspan(at, kBlockTokens)));
     const auto digest = hash.finish();
@@ -37,7 +37,7 @@ std::size_t common_prefix(TokenView one, TokenView other) {
 }
 
 std::string key_of(std::string_view seed, TokenView tokens) {
-  Sha256 hash;
+  base::Sha256 hash;
   hash.add_part(seed);
   hash.add(bytes_of(tokens));
   return hash.finish_hex().substr(0, 32);
