@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/man_page.h"
+#include "domain/json_text.h"
 
 namespace hearth::cli {
 namespace {
@@ -94,9 +95,7 @@ base::Result<client::NativeClient> connect(const Console& console) {
   return client::NativeClient(*std::move(options));
 }
 
-void print_json(Console& console, const domain::Json& json) {
-  console.out << json.dump(2, ' ', false, domain::Json::error_handler_t::replace) << "\n";
-}
+void print_json(Console& console, const domain::Json& json) { console.out << domain::text_of(json, 2) << "\n"; }
 
 int run_in(Console& console, int argc, const char* const* argv, const LocalCommands& local) {
   const auto invocation = parse_command_line(argc, argv);

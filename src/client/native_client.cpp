@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "client/answer_error.h"
+#include "domain/json_text.h"
 
 namespace hearth::client {
 namespace {
@@ -222,7 +223,7 @@ base::Result<StreamEnd> NativeClient::post_stream(std::string_view target, const
   http::request<http::string_body> request(http::verb::post, options_.endpoint.prefix + std::string(target), 11);
   fill(request);
   request.set(http::field::content_type, "application/json");
-  request.body() = body.dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  request.body() = domain::text_of(body);
   request.prepare_payload();
   if (auto sent = connection.send(request); !sent) return base::pass(sent, options_.endpoint.url);
   connection.expect_answer();

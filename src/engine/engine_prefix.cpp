@@ -8,6 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "domain/json_text.h"
+
 namespace hearth::engine {
 namespace {
 
@@ -140,7 +142,7 @@ std::string record_to_json(const InstallRecord& record) {
                      {"installed_at", record.installed_at},
                      {"expiry_waived", record.expiry_waived},
                      {"packages", std::move(packages)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return domain::text_of(json, 2) + "\n";
 }
 
 Result<InstallRecord> record_from_json(std::string_view text) {

@@ -3,6 +3,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "domain/json_text.h"
+
 namespace hearth::engine {
 namespace {
 
@@ -67,7 +69,7 @@ base::Status write_record(sys::Files& files, const std::string& path, const Engi
                      {"boot_id", record.identity.boot_id},
                      {"argv0", record.argv0},
                      {"socket", record.socket}};
-  const auto text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto text = domain::text_of(json);
   return sys::write_atomic(files, path, text, sys::Survives::process_death);
 }
 

@@ -1,5 +1,7 @@
 #include "http/answer_builder.h"
 
+#include "domain/json_text.h"
+
 namespace hearth::http {
 namespace {
 
@@ -103,7 +105,7 @@ AnswerBuilder::Json AnswerBuilder::choice_json(std::size_t index, const Choice& 
 
 std::string AnswerBuilder::build_error() const {
   const Json answer = {{"error", *error_}};
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(answer);
 }
 
 std::string AnswerBuilder::build() const {
@@ -120,7 +122,7 @@ std::string AnswerBuilder::build() const {
   if (!usage_.is_null()) answer["usage"] = usage_;
   copy("id");
   if (!timings_.is_null()) answer["timings"] = timings_;
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(answer);
 }
 
 }  // namespace hearth::http

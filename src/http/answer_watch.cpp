@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "domain/json_text.h"
+
 namespace hearth::http {
 namespace {
 
@@ -34,7 +36,7 @@ T number(const json& object, const char* key) {
 
 std::string error_text(const json& error) {
   if (error.is_object() && error.contains("message") && error["message"].is_string()) return error["message"];
-  return error.dump(-1, ' ', false, json::error_handler_t::replace);
+  return domain::text_of(error);
 }
 
 }  // namespace

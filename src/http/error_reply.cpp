@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/json.h"
+#include "domain/json_text.h"
 
 namespace hearth::http {
 
@@ -59,18 +60,17 @@ std::string_view openai_type(ErrorCode code) {
 }  // namespace
 
 std::string error_body(domain::Api api, const base::Error& error) {
-  if (api == domain::Api::native)
-    return domain::to_json(error).dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  if (api == domain::Api::native) return domain::text_of(domain::to_json(error));
   if (api == domain::Api::ollama) {
     const domain::Json text = {{"error", error.message}};
-    return text.dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+    return domain::text_of(text);
   }
   const domain::Json body = {{"error",
                               {{"message", error.message},
                                {"type", openai_type(error.code)},
                                {"param", nullptr},
                                {"code", base::name_of(error.code)}}}};
-  return body.dump(-1, ' ', false, domain::Json::error_handler_t::replace);
+  return domain::text_of(body);
 }
 
 std::optional<std::string> retry_after_of(const base::Error& error) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "domain/json_text.h"
 #include "http/answer_watch.h"
 
 namespace hearth::http {
@@ -19,7 +20,7 @@ std::string text_at(const Json& object, const char* key) {
 std::string error_text(const Json& error) {
   if (error.is_string()) return error.get<std::string>();
   if (error.is_object() && error.contains("message") && error["message"].is_string()) return error["message"];
-  return error.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(error);
 }
 
 // The first choice of a chunk, or null.
@@ -40,7 +41,7 @@ std::int64_t nanoseconds(double ms) { return static_cast<std::int64_t>(ms * 1e6)
 
 }  // namespace
 
-std::string json_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_line(const Json& json) { return domain::text_of(json) + "\n"; }
 
 std::string ollama_instant(base::Wall instant) { return base::rfc3339(instant); }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "domain/json_text.h"
 
 namespace hearth::http {
 namespace {
@@ -134,7 +135,7 @@ class MessageReader {
     waiting_.push_back(id);
     const std::string text = arguments.is_string() ? arguments.get<std::string>()
                              : arguments.is_null() ? std::string("{}")
-                                                   : arguments.dump(-1, ' ', false, Json::error_handler_t::replace);
+                                                   : domain::text_of(arguments);
     return Json{{"id", id}, {"type", "function"}, {"function", {{"name", function["name"]}, {"arguments", text}}}};
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/scope_exit.h"
 #include "base/text.h"
+#include "domain/json_text.h"
 #include "http/asker.h"
 #include "http/engine_stream.h"
 #include "http/error_reply.h"
@@ -223,7 +224,7 @@ rt::Task<base::Status> OllamaRelay::add_what_was_said(Call& call) {
 // A question beside the request, to the same engine, answered at once.
 rt::Task<base::Result<Json>> OllamaRelay::small_question(Call& call, std::string_view path, Json body) {
   EngineStream engine(co_await rt::asio::this_coro::executor);
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = domain::text_of(body);
   if (auto asked = co_await engine.ask(call.lease->socket_path(), path, text, [] {}); !asked)
     co_return base::pass(asked);
   auto answer = co_await engine.read_all(kLargestAnswer);
@@ -235,7 +236,7 @@ rt::Task<base::Result<Json>> OllamaRelay::small_question(Call& call, std::string
 
 rt::Task<base::Status> OllamaRelay::ask_engine(Call& call) {
   call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
-  std::string body = call.request->upstream.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string body = domain::text_of(call.request->upstream);
   body = co_await call.lease->fit(call.request->path, std::move(body), call.seen);
   co_return co_await call.engine->ask(call.lease->socket_path(), call.request->path, body, [&] {
     call.seen.sent = clock_.now();

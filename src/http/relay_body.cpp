@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "domain/json_text.h"
 #include "http/body_json.h"
 #include "http/keep_alive_field.h"
 
@@ -71,7 +72,7 @@ base::Result<RelayBody> plan_relay(Endpoint endpoint, std::string body) {
   if (!stream) return base::pass(stream);
   auto keep_alive = keep_alive_in(*json);
   if (!keep_alive) return base::pass(keep_alive);
-  if (json->erase("keep_alive") > 0) body = json->dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (json->erase("keep_alive") > 0) body = domain::text_of(*json);
 
   RelayBody plan{
       .model = *model, .client_streams = *stream, .client_progress = false, .upstream = {}, .keep_alive = *keep_alive};

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "domain/json_text.h"
 #include "http/error_reply.h"
 
 namespace hearth::http {
@@ -24,10 +25,8 @@ Reply error_reply(domain::Api api, const base::Error& error) {
 }
 
 rt::Task<void> respond_json(Exchange& exchange, unsigned status, domain::Json json) {
-  Reply reply{.status = status,
-              .content_type = "application/json",
-              .body = json.dump(-1, ' ', false, domain::Json::error_handler_t::replace) + "\n",
-              .headers = {}};
+  Reply reply{
+      .status = status, .content_type = "application/json", .body = domain::text_of(json) + "\n", .headers = {}};
   co_await send(exchange, std::move(reply));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "domain/json_text.h"
 #include "engine/engine_call.h"
 #include "keeper/prompt_text.h"
 #include "prefix/change.h"
@@ -50,7 +51,7 @@ std::size_t scaled(std::size_t part, std::size_t whole, std::size_t bytes) {
 
 std::string tokenize_body(const std::string& text) {
   const Json json = {{"content", text}, {"add_special", true}, {"parse_special", true}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(json);
 }
 
 base::Result<Tokens> tokens_in(const Json& json) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/scope_exit.h"
+#include "domain/json_text.h"
 #include "engine/engine_call.h"
 #include "keeper/prefix_session.h"
 #include "prefix/worth.h"
@@ -55,7 +56,7 @@ std::string variant_of(const Json& request, std::string_view more) {
   } else {
     json["prompt"] = json.value("prompt", std::string()) + std::string(more);
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(json);
 }
 
 std::unexpected<base::Error> gave_way() {

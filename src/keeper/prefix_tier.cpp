@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/sha256.h"
+#include "domain/json_text.h"
 
 namespace hearth::keeper {
 
@@ -92,7 +93,7 @@ std::string PrefixTier::written() const {
     prefixes.push_back(one);
   }
   const Json json = {{"format", kFormat}, {"prefixes", std::move(prefixes)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return domain::text_of(json);
 }
 
 std::vector<DeclaredPrefix> PrefixTier::declared_for(const domain::ModelId& model) const {

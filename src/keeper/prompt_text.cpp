@@ -6,6 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "domain/json_text.h"
+
 namespace hearth::keeper {
 namespace {
 
@@ -45,17 +47,15 @@ bool is_text(const Json& message) {
          });
 }
 
-std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 std::optional<std::string> chat_text(const Json& json) {
   const auto messages = json.find("messages");
   if (messages == json.end() || !messages->is_array() || !std::ranges::all_of(*messages, is_text)) return std::nullopt;
   std::string text;
   for (const char* key : kTemplateKeys) {
-    if (present(json, key)) text += fmt::format("{}={}\n", key, dumped(json[key]));
+    if (present(json, key)) text += fmt::format("{}={}\n", key, domain::text_of(json[key]));
   }
   for (const auto& message : *messages)
-    text += dumped(message) + "\n";
+    text += domain::text_of(message) + "\n";
   return text;
 }
 

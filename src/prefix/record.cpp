@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.h"
+#include "domain/json_text.h"
 
 namespace hearth::prefix {
 namespace {
@@ -83,7 +84,7 @@ std::string write_record(const Record& record) {
       {"name", record.name},
       {"model", record.model},
       {"engine", record.engine}};
-  const std::string body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string body = domain::text_of(json);
   const std::string head = fmt::format("{}{}", kTitle, kVersion);
   return fmt::format("{} sha256:{}\n{}", head, digest_of(head, body), body);
 }
