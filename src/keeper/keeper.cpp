@@ -29,14 +29,6 @@ constexpr std::chrono::seconds kIdleBeforeMeasuring{1};
 
 constexpr std::chrono::seconds kSavingBeforeAnEnd{10};
 
-// False when the time was up.
-rt::Task<bool> within_limit(std::chrono::steady_clock::duration limit, rt::Task<void> task) {
-  using namespace rt::asio::experimental::awaitable_operators;
-  rt::asio::steady_timer timer(co_await rt::asio::this_coro::executor, limit);
-  const auto first = co_await (std::move(task) || timer.async_wait(rt::kTuple));
-  co_return first.index() == 0;
-}
-
 bool has_process(ModelState state) {
   return state == ModelState::ready || state == ModelState::busy || state == ModelState::hibernated;
 }
@@ -492,7 +484,7 @@ rt::Task<void> Keeper::prefetch_beside(std::shared_ptr<Resident> resident) { co_
 // What passed since the last idle moment, while there is still an engine to ask.
 rt::Task<void> Keeper::save_prefixes(std::shared_ptr<Resident> resident) {
   if (!resident->prefix || resident->state() != ModelState::ready) co_return;
-  const bool saved = co_await within_limit(kSavingBeforeAnEnd, resident->prefix->settle(true));
+  const bool saved = co_await rt::within(kSavingBeforeAnEnd, resident->prefix->settle(true));
   if (!saved) spdlog::warn("saving prompt states took longer than its time and was given up");
 }
 

@@ -19,6 +19,14 @@ template <typename T>
   co_return std::optional<T>(std::get<0>(std::move(first)));
 }
 
+// The same for a task without a value: false when the time was up.
+[[nodiscard]] inline Task<bool> within(std::chrono::steady_clock::duration limit, Task<void> task) {
+  using namespace asio::experimental::awaitable_operators;
+  asio::steady_timer timer(co_await asio::this_coro::executor, limit);
+  const auto first = co_await (std::move(task) || timer.async_wait(kTuple));
+  co_return first.index() == 0;
+}
+
 // Waits; false when cancelled.
 [[nodiscard]] inline Task<bool> pause(std::chrono::steady_clock::duration duration) {
   asio::steady_timer timer(co_await asio::this_coro::executor, duration);
