@@ -33,41 +33,45 @@ http::request<http::string_body> request_of(std::string target, std::string body
   return request;
 }
 
-Answer judged(const std::string& target, unsigned status, const std::string& body) {
-  domain::Json json = domain::Json::parse(body, nullptr, false);
-  if (status != 200)
-    return base::fail(ErrorCode::engine_failed,
-                      fmt::format("the engine answered {} with {}: {}", target, status, base::printable(body, 200)));
+Answer judged(const std::string& target, const EngineAnswer& answer) {
+  domain::Json json = domain::Json::parse(answer.body, nullptr, false);
+  if (answer.status != 200)
+    return base::fail(ErrorCode::engine_failed, fmt::format("the engine answered {} with {}: {}", target, answer.status,
+                                                            base::printable(answer.body, 200)));
   if (json.is_discarded())
     return base::fail(ErrorCode::engine_failed, fmt::format("the engine's answer to {} is not JSON", target));
   return json;
 }
 
-rt::Task<Answer> ask(std::string socket_path, std::string target, std::string body) {
+}  // namespace
+
+rt::Task<base::Result<EngineAnswer>> ask_engine(std::string socket_path, std::string target, std::string body,
+                                                std::size_t most) {
   asio::local::stream_protocol::socket socket(co_await asio::this_coro::executor);
   const asio::local::stream_protocol::endpoint endpoint(socket_path);
   const auto [refused] = co_await socket.async_connect(endpoint, rt::kTuple);
   if (refused) co_return broke_off("being connected to", refused);
-  const auto request = request_of(target, std::move(body));
+  const auto request = request_of(std::move(target), std::move(body));
   const auto [unsent, sent] = co_await http::async_write(socket, request, rt::kTuple);
   if (unsent) co_return broke_off("taking a question", unsent);
   boost::beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
-  parser.body_limit(kLargestEngineAnswer);
+  parser.body_limit(most);
   const auto [unread, received] = co_await http::async_read(socket, buffer, parser, rt::kTuple);
   if (unread) co_return broke_off("answering", unread);
-  co_return judged(target, parser.get().result_int(), parser.get().body());
+  EngineAnswer answer{.status = parser.get().result_int(), .body = std::move(parser.get().body())};
+  co_return answer;
 }
-
-}  // namespace
 
 rt::Task<Answer> call_engine(std::string socket_path, std::string target, std::string body,
                              std::chrono::milliseconds limit) {
-  const std::string what = target;
-  auto answer = co_await rt::within(limit, ask(std::move(socket_path), std::move(target), std::move(body)));
-  if (answer) co_return std::move(*answer);
-  co_return base::fail(ErrorCode::timeout,
-                       fmt::format("the engine did not answer {} within {} ms", what, limit.count()));
+  auto answer =
+      co_await rt::within(limit, ask_engine(std::move(socket_path), target, std::move(body), kLargestEngineAnswer));
+  if (!answer)
+    co_return base::fail(ErrorCode::timeout,
+                         fmt::format("the engine did not answer {} within {} ms", target, limit.count()));
+  if (!*answer) co_return base::pass(*answer);
+  co_return judged(target, **answer);
 }
 
 }  // namespace hearth::engine

@@ -11,9 +11,18 @@ namespace hearth::engine {
 
 inline constexpr std::size_t kLargestEngineAnswer = 32U << 20;
 
+struct EngineAnswer {
+  unsigned status = 0;
+  std::string body;
+};
+
+// The exchange itself: any answer is one, of whatever status. No deadline of its own. Errors: engine_failed (it closed,
+// or its body is larger than `most`), cancelled. `body`: empty asks with GET.
+[[nodiscard]] rt::Task<base::Result<EngineAnswer>> ask_engine(std::string socket_path, std::string target,
+                                                              std::string body, std::size_t most);
+
 // Errors: engine_failed (it closed, or answered with a status other than 200: with its own words), timeout,
 // cancelled. Cancelling, and the limit, close the connection, by which the engine gives the work up where it can.
-// `body`: empty asks with GET.
 [[nodiscard]] rt::Task<base::Result<domain::Json>> call_engine(std::string socket_path, std::string target,
                                                                std::string body, std::chrono::milliseconds limit);
 
