@@ -6,7 +6,7 @@
 
 #include "http/asker.h"
 #include "http/keep_alive_field.h"
-#include "http/respond.h"
+#include "http/native_answer.h"
 
 namespace hearth::http {
 namespace {
@@ -14,36 +14,8 @@ namespace {
 using base::ErrorCode;
 using beast::http::verb;
 using domain::Json;
-constexpr auto kNative = domain::Api::native;
-constexpr std::string_view kBase = "/hearth/v1";
-
-// A handler of this API says what it answers; telling an error is the same everywhere.
-struct Answer {
-  Answer(unsigned with_status, Json with_json) : status(with_status), json(std::move(with_json)) {}
-  unsigned status;
-  Json json;
-};
-using Work = rt::Task<base::Result<Answer>> (*)(Exchange&, NativePorts);
-
-rt::Task<void> run(Work work, Exchange& exchange, NativePorts ports) {
-  auto answer = co_await work(exchange, ports);
-  if (answer) {
-    co_await respond_json(exchange, answer->status, std::move(answer->json));
-  } else {
-    co_await respond_error(exchange, kNative, std::move(answer.error()));
-  }
-}
-
-// JSON is made in plain functions: GCC 12 cannot keep a braced list alive across a suspension.
-template <typename Values>
-Json listed(const char* name, const Values& values) {
-  Json array = Json::array();
-  for (const auto& value : values)
-    array.push_back(domain::to_json(value));
-  return {{name, std::move(array)}};
-}
-
-Json removal_of(const domain::ModelId& id) { return {{"removed", id.text()}}; }
+using Answer = NativeAnswer;
+using Work = NativeWork (*)(Exchange&, NativePorts);
 
 // A whole number in the query, `otherwise` when it is not given.
 base::Result<std::uint64_t> number_in_query(const Exchange& exchange, std::string_view key, std::uint64_t otherwise) {
@@ -55,13 +27,13 @@ base::Result<std::uint64_t> number_in_query(const Exchange& exchange, std::strin
   return base::fail(ErrorCode::bad_request, fmt::format("?{}= must be a whole number", key));
 }
 
-rt::Task<base::Result<Answer>> list_models(Exchange&, NativePorts ports) {
+NativeWork list_models(Exchange&, NativePorts ports) {
   auto models = co_await ports.shelf.list();
   if (!models) co_return base::pass(models);
   co_return Answer{200, listed("models", *models)};
 }
 
-rt::Task<base::Result<Answer>> show_model(Exchange& exchange, NativePorts ports) {
+NativeWork show_model(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   auto model = co_await ports.shelf.find(*id);
@@ -69,11 +41,11 @@ rt::Task<base::Result<Answer>> show_model(Exchange& exchange, NativePorts ports)
   co_return Answer{200, domain::to_json(*model)};
 }
 
-rt::Task<base::Result<Answer>> remove_model(Exchange& exchange, NativePorts ports) {
+NativeWork remove_model(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   if (auto removed = co_await ports.shelf.remove(*id); !removed) co_return base::pass(removed);
-  co_return Answer{200, removal_of(*id)};
+  co_return Answer{200, removal_of(id->text())};
 }
 
 rt::Task<base::Status> copy_body(Exchange& exchange, ModelUpload& upload) {
@@ -87,7 +59,7 @@ rt::Task<base::Status> copy_body(Exchange& exchange, ModelUpload& upload) {
 }
 
 // PUT /models/{id}/content: the bytes of a GGUF file become the model {id}.
-rt::Task<base::Result<Answer>> upload_model(Exchange& exchange, NativePorts ports) {
+NativeWork upload_model(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   const auto length = exchange.content_length();
@@ -135,7 +107,7 @@ Json finished_json(const domain::ModelView& model, const domain::LayerWork& work
 Json job_json(const std::string& id) { return {{"job", id}}; }
 
 // POST /models/{id}/warm …: 202 with a job, or with ?wait=1 the MODEL and what was done, once it is.
-rt::Task<base::Result<Answer>> change_layer(Exchange& exchange, NativePorts ports, domain::LayerAction action) {
+NativeWork change_layer(Exchange& exchange, NativePorts ports, domain::LayerAction action) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   auto body = co_await exchange.read_body();
@@ -168,7 +140,7 @@ domain::Event fault_event(const domain::ModelId& id, const std::string& why) {
 }
 
 // POST /models/{id}/verify: answers when all is read.
-rt::Task<base::Result<Answer>> verify_model(Exchange& exchange, NativePorts ports) {
+NativeWork verify_model(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   auto found = co_await ports.shelf.verify(*id);
@@ -181,7 +153,7 @@ rt::Task<base::Result<Answer>> verify_model(Exchange& exchange, NativePorts port
 }
 
 template <domain::LayerAction action>
-rt::Task<base::Result<Answer>> change_by(Exchange& exchange, NativePorts ports) {
+NativeWork change_by(Exchange& exchange, NativePorts ports) {
   return change_layer(exchange, ports, action);
 }
 
@@ -192,7 +164,7 @@ base::Status check_plan(const std::string& body) {
 }
 
 // POST /models/{id}/plan {"what": "load"}: what would happen; nothing does.
-rt::Task<base::Result<Answer>> plan_load(Exchange& exchange, NativePorts ports) {
+NativeWork plan_load(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
   auto body = co_await exchange.read_body();
@@ -203,26 +175,26 @@ rt::Task<base::Result<Answer>> plan_load(Exchange& exchange, NativePorts ports) 
   co_return Answer{200, domain::to_json(*plan)};
 }
 
-rt::Task<base::Result<Answer>> list_requests(Exchange& exchange, NativePorts ports) {
+NativeWork list_requests(Exchange& exchange, NativePorts ports) {
   auto count = number_in_query(exchange, "last", 20);
   if (!count) co_return base::pass(count);
   co_return Answer{200, listed("requests", ports.journal.last(static_cast<std::size_t>(*count)))};
 }
 
-rt::Task<base::Result<Answer>> show_request(Exchange& exchange, NativePorts ports) {
+NativeWork show_request(Exchange& exchange, NativePorts ports) {
   const auto record = ports.journal.find(exchange.part("id"));
   if (!record)
     co_return base::fail(ErrorCode::not_found, "no such request is remembered; `hearth explain` lists the last ones");
   co_return Answer{200, domain::to_json(*record)};
 }
 
-rt::Task<base::Result<Answer>> list_events(Exchange& exchange, NativePorts ports) {
+NativeWork list_events(Exchange& exchange, NativePorts ports) {
   auto since = number_in_query(exchange, "since", 0);
   if (!since) co_return base::pass(since);
   co_return Answer{200, listed("events", ports.journal.events_since(*since))};
 }
 
-rt::Task<base::Result<Answer>> show_machine(Exchange&, NativePorts ports) {
+NativeWork show_machine(Exchange&, NativePorts ports) {
   co_return Answer{200, domain::to_json(co_await ports.machine.look())};
 }
 
@@ -239,16 +211,13 @@ Answer answer_of(const Health& health) {
            {"checks", std::move(checks)}}};
 }
 
-rt::Task<base::Result<Answer>> show_health(Exchange&, NativePorts ports) {
-  co_return answer_of(ports.machine.health());
-}
+NativeWork show_health(Exchange&, NativePorts ports) { co_return answer_of(ports.machine.health()); }
 
 }  // namespace
 
 void add_native_routes(Router& router, NativePorts ports) {
   const auto add = [&](verb method, std::string_view path, Work work) {
-    router.add(method, fmt::format("{}{}", kBase, path),
-               [work, ports](Exchange& exchange) { return run(work, exchange, ports); });
+    add_native_route(router, method, path, [work, ports](Exchange& exchange) { return work(exchange, ports); });
   };
   add(verb::get, "/models", list_models);
   add(verb::get, "/models/{id}", show_model);

@@ -1,6 +1,6 @@
 #include "http/prefix_api.h"
 
-#include "http/respond.h"
+#include "http/native_answer.h"
 
 namespace hearth::http {
 namespace {
@@ -8,7 +8,6 @@ namespace {
 using base::ErrorCode;
 using beast::http::verb;
 using domain::Json;
-constexpr auto kNative = domain::Api::native;
 constexpr std::size_t kLongestName = 200;
 
 struct Declaration {
@@ -54,72 +53,49 @@ base::Result<Declaration> declaration_in(const std::string& body) {
   return Declaration{std::move(*model), std::move(name), std::move(*request)};
 }
 
-Json listed(const std::vector<domain::PrefixView>& prefixes) {
-  Json array = Json::array();
-  for (const auto& prefix : prefixes)
-    array.push_back(domain::to_json(prefix));
-  return {{"prefixes", std::move(array)}};
-}
-
-Json removal_of(const std::string& id) { return {{"removed", id}}; }
-
-rt::Task<void> answer(Exchange& exchange, unsigned status, base::Result<domain::PrefixView> view) {
-  if (view)
-    co_await respond_json(exchange, status, domain::to_json(*view));
-  else
-    co_await respond_error(exchange, kNative, std::move(view.error()));
-}
-
-rt::Task<void> list(Exchange& exchange, PrefixShelf& shelf) {
+NativeWork list(Exchange&, PrefixShelf& shelf) {
   const auto prefixes = co_await shelf.list();
-  co_await respond_json(exchange, 200, listed(prefixes));
+  co_return NativeAnswer{200, listed("prefixes", prefixes)};
 }
 
-rt::Task<void> show(Exchange& exchange, PrefixShelf& shelf) {
+NativeWork show(Exchange& exchange, PrefixShelf& shelf) {
   auto view = co_await shelf.find(exchange.part("id"));
-  co_await answer(exchange, 200, std::move(view));
+  if (!view) co_return base::pass(view);
+  co_return NativeAnswer{200, domain::to_json(*view)};
 }
 
-rt::Task<void> declare(Exchange& exchange, PrefixShelf& shelf) {
+NativeWork declare(Exchange& exchange, PrefixShelf& shelf) {
   auto body = co_await exchange.read_body();
-  if (!body) {
-    co_await respond_error(exchange, kNative, std::move(body.error()));
-    co_return;
-  }
+  if (!body) co_return base::pass(body);
   auto wanted = declaration_in(*body);
-  if (!wanted) {
-    co_await respond_error(exchange, kNative, std::move(wanted.error()));
-    co_return;
-  }
+  if (!wanted) co_return base::pass(wanted);
   auto view = co_await shelf.declare(std::move(wanted->model), std::move(wanted->name), std::move(wanted->request));
-  co_await answer(exchange, 201, std::move(view));
+  if (!view) co_return base::pass(view);
+  co_return NativeAnswer{201, domain::to_json(*view)};
 }
 
-rt::Task<void> remove(Exchange& exchange, PrefixShelf& shelf) {
-  auto removed = co_await shelf.remove(exchange.part("id"));
-  if (!removed) {
-    co_await respond_error(exchange, kNative, std::move(removed.error()));
-    co_return;
-  }
-  co_await respond_json(exchange, 200, removal_of(exchange.part("id")));
+NativeWork remove(Exchange& exchange, PrefixShelf& shelf) {
+  if (auto removed = co_await shelf.remove(exchange.part("id")); !removed) co_return base::pass(removed);
+  co_return NativeAnswer{200, removal_of(exchange.part("id"))};
 }
 
-rt::Task<void> verify(Exchange& exchange, PrefixShelf& shelf) {
+NativeWork verify(Exchange& exchange, PrefixShelf& shelf) {
   auto view = co_await shelf.verify(exchange.part("id"));
-  co_await answer(exchange, 200, std::move(view));
+  if (!view) co_return base::pass(view);
+  co_return NativeAnswer{200, domain::to_json(*view)};
 }
 
 }  // namespace
 
 void add_prefix_routes(Router& router, PrefixShelf& shelf) {
   const auto add = [&](verb method, const char* path, auto* work) {
-    router.add(method, path, [&shelf, work](Exchange& exchange) { return work(exchange, shelf); });
+    add_native_route(router, method, path, [&shelf, work](Exchange& exchange) { return work(exchange, shelf); });
   };
-  add(verb::get, "/hearth/v1/prefixes", list);
-  add(verb::post, "/hearth/v1/prefixes", declare);
-  add(verb::get, "/hearth/v1/prefixes/{id}", show);
-  add(verb::delete_, "/hearth/v1/prefixes/{id}", remove);
-  add(verb::post, "/hearth/v1/prefixes/{id}/verify", verify);
+  add(verb::get, "/prefixes", list);
+  add(verb::post, "/prefixes", declare);
+  add(verb::get, "/prefixes/{id}", show);
+  add(verb::delete_, "/prefixes/{id}", remove);
+  add(verb::post, "/prefixes/{id}/verify", verify);
 }
 
 }  // namespace hearth::http
