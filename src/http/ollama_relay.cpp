@@ -22,9 +22,6 @@ using Wish = OllamaRequest::Wish;
 
 namespace {
 
-constexpr std::size_t kLargestAnswer = 64U << 20;
-constexpr int kClientClosedRequest = 499;
-constexpr int kServerStopped = 503;
 constexpr std::string_view kLines = "application/x-ndjson";
 
 base::Error in_ollamas_words(base::Error error, std::string_view model) {
@@ -63,29 +60,18 @@ Reply ollama_error_reply(const base::Error& error, std::string_view model) {
 }
 
 // All that belongs to one request while it is served.
-struct OllamaRelay::Call {
-  Call(OllamaCall which, Exchange& with) : kind(which), exchange(with) {
-    seen.id = with.id();
-    seen.api = domain::Api::ollama;
-    seen.received = with.received();
-    seen.started_at = with.started_at();
-  }
+struct OllamaRelay::Call : ObservedCall {
+  Call(OllamaCall which, Exchange& with) : ObservedCall(domain::Api::ollama, with), kind(which) {}
 
   OllamaCall kind;
-  Exchange& exchange;
-  domain::RequestObservation seen;
   std::optional<OllamaRequest> request;
-  std::unique_ptr<EngineLease> lease;
-  std::unique_ptr<EngineStream> engine;
   std::unique_ptr<OllamaAnswer> answer;
   base::Mono last_written;
-  std::string rendered;   // the prompt as the engine's template gives it, where it was asked for
-  bool writing = false;   // a line is on its way: it must not be cut
-  bool answered = false;  // the whole answer has been handed to the client's socket
+  std::string rendered;  // the prompt as the engine's template gives it, where it was asked for
+  bool writing = false;  // a line is on its way: it must not be cut
 };
 
 rt::Task<void> OllamaRelay::serve(OllamaCall kind, Exchange& exchange) {
-  using namespace boost::asio::experimental::awaitable_operators;
   Call call(kind, exchange);
   // Recorded on every way out, also when the server stops and this coroutine is unwound.
   const base::ScopeExit record([&] { finish(call); });
@@ -94,12 +80,7 @@ rt::Task<void> OllamaRelay::serve(OllamaCall kind, Exchange& exchange) {
     co_await fail(call, std::move(prepared.error()));
     co_return;
   }
-  const auto first = co_await (answer(call) || exchange.client_left());
-  const auto state = co_await rt::asio::this_coro::cancellation_state;
-  if (first.index() == 0 || state.cancelled() != rt::asio::cancellation_type::none) co_return;
-  exchange.close_afterwards();
-  call.seen.status = kClientClosedRequest;
-  call.seen.error = "the client left before the answer was complete";
+  co_await observer_.while_client_stays(call, answer(call));
 }
 
 rt::Task<base::Status> OllamaRelay::prepare(Call& call) {
@@ -115,31 +96,21 @@ rt::Task<base::Status> OllamaRelay::prepare(Call& call) {
 
 rt::Task<void> OllamaRelay::answer(Call& call) {
   auto done = co_await give(call);
-  call.answered = done.has_value();
-  if (call.answered) co_return;
-  base::Error error = std::move(done.error());
-  if (error.code == ErrorCode::io) {  // only writing to the client fails like this; there is nobody to tell
-    call.seen.status = kClientClosedRequest;
-    call.seen.error = std::move(error.message);
-    co_return;
-  }
-  if (error.code == ErrorCode::engine_failed && call.engine) error = co_await call.lease->why_gone();
-  co_await fail(call, std::move(error));
+  if (auto error = co_await observer_.ended(call, std::move(done))) co_await fail(call, std::move(*error));
 }
 
 rt::Task<base::Status> OllamaRelay::give(Call& call) {
   if (call.request->wish == Wish::unload) co_return co_await unload(call);
   auto acquired = co_await acquire_in_company(call);
   if (!acquired) co_return acquired;
-  call.seen.admitted = clock_.now();
-  call.lease->describe(call.seen);
+  observer_.admitted(call);
   if (call.request->wish == Wish::load) {
     std::string loaded = call.answer->nothing_asked("load", clock_.wall(), figures(call));
     co_return co_await tell_whole(call, 200, std::move(loaded));
   }
   auto ready = co_await check_thinking(call);
   if (ready) ready = co_await add_what_was_said(call);
-  if (ready) ready = co_await ask_engine(call);
+  if (ready) ready = co_await observer_.ask(call, call.request->path, domain::text_of(call.request->upstream));
   if (!ready) co_return ready;
   co_return co_await carry(call);
 }
@@ -234,16 +205,6 @@ rt::Task<base::Result<Json>> OllamaRelay::small_question(Call& call, std::string
   co_return base::fail(ErrorCode::bad_request, refusal_text(*answer));
 }
 
-rt::Task<base::Status> OllamaRelay::ask_engine(Call& call) {
-  call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
-  std::string body = domain::text_of(call.request->upstream);
-  body = co_await call.lease->fit(call.request->path, std::move(body), call.seen);
-  co_return co_await call.engine->ask(call.lease->socket_path(), call.request->path, body, [&] {
-    call.seen.sent = clock_.now();
-    call.lease->note_sent();
-  });
-}
-
 rt::Task<base::Status> OllamaRelay::carry(Call& call) {
   if (!call.engine->content_type().starts_with("text/event-stream")) co_return co_await pass_refusal(call);
   std::string piece;
@@ -266,8 +227,7 @@ rt::Task<base::Status> OllamaRelay::carry(Call& call) {
 }
 
 void OllamaRelay::note(Call& call) const {
-  if (!call.seen.prefill_began && call.answer->prefill_began()) call.seen.prefill_began = clock_.now();
-  if (!call.seen.first_token && call.answer->first_token()) call.seen.first_token = clock_.now();
+  observer_.note(call, call.answer->prefill_began(), call.answer->first_token());
 }
 
 // The engine said no: before its answer, or in the middle of it.
@@ -348,9 +308,7 @@ rt::Task<base::Status> OllamaRelay::tell_whole(Call& call, unsigned status, std:
 
 std::vector<Header> OllamaRelay::headers_for(Call& call) const {
   std::vector<Header> headers;
-  call.seen.finished = clock_.now();  // as if it ended here: what the header can know
-  if (std::string timing = journal_.header_timing(call.seen); !timing.empty())
-    headers.emplace_back("Server-Timing", std::move(timing));
+  observer_.add_timing(call, headers);
   const auto context = call.lease ? call.lease->context() : std::nullopt;
   if (context && call.request->context.value_or(0) > static_cast<std::int64_t>(*context))
     headers.emplace_back("x-hearth-context", std::to_string(*context));
@@ -382,13 +340,8 @@ rt::Task<void> OllamaRelay::fail(Call& call, base::Error error) {
 }
 
 void OllamaRelay::finish(Call& call) {
-  call.seen.finished = clock_.now();
   if (call.answer) call.seen.timings = call.answer->timings();
-  if (call.lease) call.lease->conclude(call.seen, call.answered && !call.seen.error);
-  if (!call.answered && !call.seen.error) call.seen.error = "the server stopped before the answer was complete";
-  if (call.seen.status == 0) call.seen.status = kServerStopped;
-  if (call.seen.error) spdlog::info("request {} ended with {}: {}", call.seen.id, call.seen.status, *call.seen.error);
-  journal_.record(std::move(call.seen));
+  observer_.record(call, call.answered && !call.seen.error);
 }
 
 }  // namespace hearth::http

@@ -7,6 +7,7 @@
 // answer, so an error after it is its last line and not its status. Chunks with no text are the only such bytes that
 // this dialect has.
 #include "http/exchange.h"
+#include "http/observed_call.h"
 #include "http/ollama_answer.h"
 #include "http/ollama_request.h"
 #include "http/ports.h"
@@ -16,7 +17,7 @@ namespace hearth::http {
 class OllamaRelay {
  public:
   OllamaRelay(EngineGate& gate, ModelShelf& shelf, RequestJournal& journal, const base::Clock& clock)
-      : gate_(gate), shelf_(shelf), journal_(journal), clock_(clock) {}
+      : gate_(gate), shelf_(shelf), clock_(clock), observer_(journal, clock) {}
 
   // Answers the exchange, whatever happens, and records it in the journal.
   [[nodiscard]] rt::Task<void> serve(OllamaCall call, Exchange& exchange);
@@ -34,7 +35,6 @@ class OllamaRelay {
   [[nodiscard]] rt::Task<base::Status> unload(Call& call);
   [[nodiscard]] rt::Task<base::Status> check_thinking(Call& call);
   [[nodiscard]] rt::Task<base::Status> add_what_was_said(Call& call);
-  [[nodiscard]] rt::Task<base::Status> ask_engine(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry(Call& call);
   [[nodiscard]] rt::Task<base::Status> pass_refusal(Call& call);
   [[nodiscard]] rt::Task<base::Status> begin(Call& call);
@@ -52,8 +52,8 @@ class OllamaRelay {
 
   EngineGate& gate_;
   ModelShelf& shelf_;
-  RequestJournal& journal_;
   const base::Clock& clock_;
+  CallObserver observer_;
 };
 
 // The reply that tells an error in Ollama's shape; `model` is the name that was asked for.

@@ -3,52 +3,28 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/experimental/awaitable_operators.hpp>
-
 #include "base/scope_exit.h"
 #include "http/answer_builder.h"
 #include "http/answer_watch.h"
 #include "http/asker.h"
-#include "http/engine_stream.h"
 #include "http/error_reply.h"
+#include "http/observed_call.h"
 #include "http/respond.h"
 
 namespace hearth::http {
 
 using base::ErrorCode;
 
-namespace {
-
-// The largest whole answer that is put together in memory.
-constexpr std::size_t kLargestAnswer = 64U << 20;
-// What a request is recorded with when its client left before the answer was whole (nginx's convention).
-constexpr int kClientClosedRequest = 499;
-// And when the server stopped before anything was answered.
-constexpr int kServerStopped = 503;
-
-}  // namespace
-
 // All that belongs to one request while it is served.
-struct Relay::Call {
-  Call(Endpoint which, Exchange& with) : endpoint(which), exchange(with) {
-    seen.id = with.id();
-    seen.api = domain::Api::openai;
-    seen.received = with.received();
-    seen.started_at = with.started_at();
-  }
+struct Relay::Call : ObservedCall {
+  Call(Endpoint which, Exchange& with) : ObservedCall(domain::Api::openai, with), endpoint(which) {}
 
   Endpoint endpoint;
-  Exchange& exchange;
-  domain::RequestObservation seen;
   std::optional<RelayBody> plan;
-  std::unique_ptr<EngineLease> lease;
-  std::unique_ptr<EngineStream> engine;
   std::unique_ptr<AnswerWatch> watch;
-  bool answered = false;  // the whole answer has been handed to the client's socket
 };
 
 rt::Task<void> Relay::serve(Endpoint endpoint, Exchange& exchange) {
-  using namespace boost::asio::experimental::awaitable_operators;
   Call call(endpoint, exchange);
   // Recorded on every way out, also when the server stops and this coroutine is unwound.
   const base::ScopeExit record([&] { finish(call); });
@@ -57,12 +33,7 @@ rt::Task<void> Relay::serve(Endpoint endpoint, Exchange& exchange) {
     co_await fail(call, std::move(prepared.error()));
     co_return;
   }
-  const auto first = co_await (answer(call) || exchange.client_left());
-  const auto state = co_await rt::asio::this_coro::cancellation_state;
-  if (first.index() == 0 || state.cancelled() != rt::asio::cancellation_type::none) co_return;
-  exchange.close_afterwards();
-  call.seen.status = kClientClosedRequest;
-  call.seen.error = "the client left before the answer was complete";
+  co_await observer_.while_client_stays(call, answer(call));
 }
 
 rt::Task<base::Status> Relay::prepare(Call& call) {
@@ -83,30 +54,10 @@ rt::Task<void> Relay::answer(Call& call) {
     co_return;
   }
   call.lease = std::move(*lease);
-  call.seen.admitted = clock_.now();
-  call.lease->describe(call.seen);
-  call.plan->upstream =
-      co_await call.lease->fit(std::string(path_of(call.endpoint)), std::move(call.plan->upstream), call.seen);
-  co_await carry(call);
-}
-
-rt::Task<void> Relay::carry(Call& call) {
-  call.engine = std::make_unique<EngineStream>(co_await rt::asio::this_coro::executor);
-  auto done = co_await call.engine->ask(call.lease->socket_path(), path_of(call.endpoint), call.plan->upstream, [&] {
-    call.seen.sent = clock_.now();
-    call.lease->note_sent();
-  });
+  observer_.admitted(call);
+  auto done = co_await observer_.ask(call, std::string(path_of(call.endpoint)), std::move(call.plan->upstream));
   if (done) done = co_await carry_answer(call);
-  call.answered = done.has_value();
-  if (call.answered) co_return;
-  base::Error error = std::move(done.error());
-  if (error.code == ErrorCode::io) {  // only writing to the client fails like this; there is nobody to tell
-    call.seen.status = kClientClosedRequest;
-    call.seen.error = std::move(error.message);
-    co_return;
-  }
-  if (error.code == ErrorCode::engine_failed) error = co_await call.lease->why_gone();
-  co_await fail(call, std::move(error));
+  if (auto error = co_await observer_.ended(call, std::move(done))) co_await fail(call, std::move(*error));
 }
 
 // Not a coroutine: GCC 12 destroys a task twice that a conditional expression chose inside co_await.
@@ -116,10 +67,7 @@ rt::Task<base::Status> Relay::carry_answer(Call& call) {
 }
 
 // Marks what the watch has seen by now.
-void Relay::note(Call& call) const {
-  if (!call.seen.prefill_began && call.watch->prefill_began()) call.seen.prefill_began = clock_.now();
-  if (!call.seen.first_token && call.watch->first_token()) call.seen.first_token = clock_.now();
-}
+void Relay::note(Call& call) const { observer_.note(call, call.watch->prefill_began(), call.watch->first_token()); }
 
 rt::Task<base::Status> Relay::carry_stream(Call& call) {
   call.watch = std::make_unique<AnswerWatch>(call.plan->client_progress);
@@ -189,9 +137,7 @@ std::vector<Header> Relay::headers_for(Call& call, bool stream) const {
   if (stream) {
     headers = {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
   }
-  call.seen.finished = clock_.now();  // as if it ended here: what the header can know
-  if (std::string timing = journal_.header_timing(call.seen); !timing.empty())
-    headers.emplace_back("Server-Timing", std::move(timing));
+  observer_.add_timing(call, headers);
   return headers;
 }
 
@@ -212,15 +158,10 @@ rt::Task<void> Relay::fail(Call& call, base::Error error) {
 }
 
 void Relay::finish(Call& call) {
-  call.seen.finished = clock_.now();
   if (call.watch) {
     if (auto timings = call.watch->timings()) call.seen.timings = timings;
   }
-  if (call.lease) call.lease->conclude(call.seen, call.answered);
-  if (!call.answered && !call.seen.error) call.seen.error = "the server stopped before the answer was complete";
-  if (call.seen.status == 0) call.seen.status = kServerStopped;
-  if (call.seen.error) spdlog::info("request {} ended with {}: {}", call.seen.id, call.seen.status, *call.seen.error);
-  journal_.record(std::move(call.seen));
+  observer_.record(call, call.answered);
 }
 
 }  // namespace hearth::http

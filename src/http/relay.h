@@ -4,6 +4,7 @@
 // The client's connection is watched all the time: when it closes, the relay is cancelled, which closes the connection
 // to the engine, which cancels this request there and no other. A model start that is under way goes on.
 #include "http/exchange.h"
+#include "http/observed_call.h"
 #include "http/ports.h"
 #include "http/relay_body.h"
 
@@ -12,7 +13,7 @@ namespace hearth::http {
 class Relay {
  public:
   Relay(EngineGate& gate, RequestJournal& journal, const base::Clock& clock)
-      : gate_(gate), journal_(journal), clock_(clock) {}
+      : gate_(gate), clock_(clock), observer_(journal, clock) {}
 
   // Answers the exchange, whatever happens, and records it in the journal.
   [[nodiscard]] rt::Task<void> serve(Endpoint endpoint, Exchange& exchange);
@@ -21,7 +22,6 @@ class Relay {
   struct Call;
   [[nodiscard]] rt::Task<void> answer(Call& call);
   [[nodiscard]] rt::Task<base::Status> prepare(Call& call);
-  [[nodiscard]] rt::Task<void> carry(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_answer(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_stream(Call& call);
   [[nodiscard]] rt::Task<base::Status> carry_whole(Call& call);
@@ -33,8 +33,8 @@ class Relay {
   void finish(Call& call);
 
   EngineGate& gate_;
-  RequestJournal& journal_;
   const base::Clock& clock_;
+  CallObserver observer_;
 };
 
 }  // namespace hearth::http
