@@ -169,6 +169,7 @@ class OllamaTest(unittest.TestCase):
         self.assertIn("signal 9", self.refused("/api/chat", {"model": "mini", "messages": QUESTION, "stream": False}, 502))
 
     def test_a_request_is_recorded_as_ollamas(self):
+        self.server.unload_all(["mini"])  # one that has to wait: nothing keeps a request for a loaded model long enough to be told
         answer = self.post("/api/chat", {"model": "mini", "messages": QUESTION})
         record = self.server.request(answer)
         self.assertEqual((record["api"], record["model"], record["status"], record["error"]), ("ollama", "mini", 200, None))
