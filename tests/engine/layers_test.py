@@ -9,48 +9,29 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from server_process import ROOT, ServerProcess, folder_with_engine  # noqa: E402
+
 build = ROOT / "build" / "release"
 
 
 class LayersTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        engines = os.environ.get("HEARTH_TEST_DATA_DIR")
-        assert engines, "HEARTH_TEST_DATA_DIR is not set; it names a data directory with an engine"
-        cls.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-layers-"))
+        cls.server = ServerProcess(build, folder_with_engine("hearth-layers-"))
+        cls.data = cls.server.data
         cls.addClassCleanup(shutil.rmtree, cls.data)
-        (cls.data / "engines").symlink_to(pathlib.Path(engines) / "engines")
-        cls.server = subprocess.Popen([build / "hearth", "serve", "--listen", "127.0.0.1:0", "--data-dir", cls.data],
-                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        cls.addClassCleanup(cls.stop_server)
-        cls.url = cls.server.stdout.readline().removeprefix("listening on ").strip()
-        model = cls.data / "some.gguf"
-        subprocess.run([build / "make_model", "--out", model, "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4",
-                        "--vocab", "32000", "--type", "q4_0", "--seed", "5", "--context", "1024"], check=True, capture_output=True)
-        cls.hearth("import", model, "--name", "some")
-        model.unlink()
-
-    @classmethod
-    def stop_server(cls):
-        cls.server.send_signal(signal.SIGTERM)
-        assert cls.server.wait(timeout=60) == 0, "hearth serve did not stop cleanly"
-        cls.server.stdout.close()
-
-    @classmethod
-    def hearth(cls, *arguments, status=0):
-        done = subprocess.run([build / "hearth", *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                              env=dict(os.environ, HEARTH_URL=cls.url), check=False)
-        assert done.returncode == status, f"{arguments}: {done.stdout}{done.stderr}"
-        return done.stdout if status == 0 else done.stderr
+        cls.addClassCleanup(cls.server.stop)
+        cls.server.start()
+        cls.hearth = cls.server.hearth
+        cls.server.make_model("some", "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4", "--vocab", "32000",
+                              "--type", "q4_0", "--seed", "5", "--context", "1024")
 
     def ask(self):
         return json.loads(self.hearth("run", "some", "good morning", "--temperature", "0", "--max-tokens", "12", "--json"))["answer"]
@@ -59,7 +40,7 @@ class LayersTest(unittest.TestCase):
         return json.loads(self.hearth("show", "some", "--json"))
 
     def events(self):
-        with urllib.request.urlopen(f"{self.url}/hearth/v1/events?since=0", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.server.url}/hearth/v1/events?since=0", timeout=10) as answer:
             return [event["what"] for event in json.load(answer)["events"]]
 
     def test_weights_leave_and_come_back_and_say_the_same(self):
@@ -100,7 +81,7 @@ class LayersTest(unittest.TestCase):
             file.seek(3 << 20)
             file.write(bytes([byte ^ 1]))
         done = subprocess.run([build / "hearth", "verify"], capture_output=True, text=True, timeout=60,
-                              env=dict(os.environ, HEARTH_URL=self.url), check=False)
+                              env=dict(os.environ, HEARTH_URL=self.server.url), check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("set aside", done.stdout)
         self.assertIn("packed_set_aside", self.events())

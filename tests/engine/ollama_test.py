@@ -7,17 +7,15 @@ HEARTH_TEST_DATA_DIR names a data directory that has an engine, as ./check sets 
 
 import http.client
 import json
-import os
 import pathlib
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from server_process import ROOT, ServerProcess, folder_with_engine  # noqa: E402
+
 build = ROOT / "build" / "release"
 QUESTION = [{"role": "user", "content": "turn on the kitchen lights"}]
 GREEDY = {"temperature": 0, "seed": 1, "num_predict": 32, "repeat_penalty": 1, "top_k": 1}
@@ -26,26 +24,14 @@ GREEDY = {"temperature": 0, "seed": 1, "num_predict": 32, "repeat_penalty": 1, "
 class OllamaTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        engines = os.environ.get("HEARTH_TEST_DATA_DIR")
-        assert engines, "HEARTH_TEST_DATA_DIR is not set; it names a data directory with an engine"
-        cls.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-ollama-"))
-        cls.addClassCleanup(shutil.rmtree, cls.data)
-        (cls.data / "engines").symlink_to(pathlib.Path(engines) / "engines")
-        cls.server = subprocess.Popen([build / "hearth", "serve", "--listen", "127.0.0.1:0", "--data-dir", cls.data],
-                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        cls.addClassCleanup(cls.stop_server)
-        cls.host = cls.server.stdout.readline().removeprefix("listening on http://").strip()
-        subprocess.run([build / "hearth", "import", ROOT / "models" / "hearth-mini.gguf"], check=True, capture_output=True,
-                       env=dict(os.environ, HEARTH_URL=f"http://{cls.host}"))
-
-    @classmethod
-    def stop_server(cls):
-        cls.server.send_signal(signal.SIGTERM)
-        assert cls.server.wait(timeout=60) == 0, "hearth serve did not stop cleanly"
-        cls.server.stdout.close()
+        cls.server = ServerProcess(build, folder_with_engine("hearth-ollama-"))
+        cls.addClassCleanup(shutil.rmtree, cls.server.data)
+        cls.addClassCleanup(cls.server.stop)
+        cls.server.start()
+        cls.server.hearth("import", ROOT / "models" / "hearth-mini.gguf")
 
     def ask(self, path, body=None, status=200):
-        connection = http.client.HTTPConnection(self.host, timeout=120)
+        connection = http.client.HTTPConnection(self.server.host, timeout=120)
         try:
             connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body))
             answer = connection.getresponse()

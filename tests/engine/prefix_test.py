@@ -143,11 +143,11 @@ class PrefixTest(unittest.TestCase):
         cold = self.saved()
         self.world.stop()
         for config in ('[models."some"]\ncontext = 2048\n', '[models."some"]\nflags = ["--cache-type-k", "q8_0"]\n'):
-            self.world.config.write_text(config)
+            self.world.config = config
             self.world.start()
             self.assertEqual(self.ask("Gamma")["cached"], 0, config)
             self.world.stop()
-        self.world.config.write_text("")
+        self.world.config = ""
         self.world.start()
         self.assert_restored(self.ask("Gamma"), cold)
 

@@ -8,11 +8,13 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
-import tempfile
+import sys
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from server_process import ServerProcess, folder_with_engine  # noqa: E402
 
 GREEDY = {"temperature": 0, "seed": 1}
 
@@ -25,57 +27,31 @@ def devices(count, salt=0):
     return "You control the devices of a home. " + " ".join(lines)
 
 
-class World:
+class World(ServerProcess):
     def __init__(self, build, config=""):
-        engines = os.environ.get("HEARTH_TEST_DATA_DIR")
-        assert engines, "HEARTH_TEST_DATA_DIR is not set; it names a data directory with an engine"
-        self.build = pathlib.Path(build)
-        self.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-prefix-"))
-        (self.data / "engines").symlink_to(pathlib.Path(engines) / "engines")
-        self.config = self.data / "hearth.toml"
-        self.config.write_text(config)
-        self.server = None
-        self.log = open(self.data / "server.log", "a")
+        super().__init__(build, folder_with_engine("hearth-prefix-"))
+        self.config = config
 
-    def start(self):
-        self.server = subprocess.Popen([self.build / "hearth", "serve", "--config", self.config, "--listen", "127.0.0.1:0", "--data-dir", self.data],
-                                       stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True)
-        self.url = self.server.stdout.readline().removeprefix("listening on ").strip()
-        assert self.url, "the server did not start: " + (self.data / "server.log").read_text()[-500:]
-
-    def stop(self):
-        if self.server is None:
-            return
-        self.server.send_signal(signal.SIGTERM)
-        assert self.server.wait(timeout=60) == 0, "hearth serve did not stop cleanly"
-        self.server.stdout.close()
-        self.server = None
+    def start(self, config=None):
+        super().start(self.config if config is None else config)
 
     def kill(self):
         """The server and its engines at once, as a power cut takes them."""
         engine = self.model_pids()
-        self.server.kill()
+        self.process.kill()
         for pid in engine:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # it died with the server
-        self.server.wait()
-        self.server.stdout.close()
-        self.server = None
+        self.process.wait()
+        self.forget()
 
     def close(self):
         try:
             self.stop()
         finally:
-            self.log.close()
             shutil.rmtree(self.data)
-
-    def hearth(self, *arguments, status=0):
-        done = subprocess.run([self.build / "hearth", *map(str, arguments)], capture_output=True, text=True, timeout=300,
-                              env=dict(os.environ, HEARTH_URL=self.url), check=False)
-        assert done.returncode == status, f"{arguments}: {done.stdout}{done.stderr}"
-        return done.stdout if status == 0 else done.stderr
 
     def call(self, method, path, body=None, timeout=300):
         request = urllib.request.Request(self.url + path, method=method, data=None if body is None else json.dumps(body).encode(),
@@ -127,19 +103,10 @@ class World:
             if value:
                 return value
             time.sleep(0.1)
-        raise AssertionError("waited in vain; the last events: " + json.dumps(self.events()[-5:]) + self.tail())
+        raise AssertionError("waited in vain; the last events: " + json.dumps(self.events()[-5:]) + self.said())
 
     def wait_saved(self, count, seconds=60):
         return self.wait_for(lambda: [p for p in self.prefixes() if p["state"] == "stored"][count - 1:count], seconds)[0]
-
-    def tail(self):
-        return (self.data / "server.log").read_text()[-2000:]
-
-    def make_model(self, name, *options):
-        file = self.data / f"{name}.gguf"
-        subprocess.run([self.build / "make_model", "--out", file, *map(str, options)], check=True, capture_output=True)
-        self.hearth("import", file, "--name", name)
-        file.unlink()
 
     def unload(self, model):
         self.hearth("cool", model, "--layer", "process")

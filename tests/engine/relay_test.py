@@ -11,16 +11,16 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from server_process import ROOT, ServerProcess  # noqa: E402
+
 build = ROOT / "build" / "release"
 CANCEL_SECONDS = 2.0
 
@@ -59,29 +59,14 @@ class RelayTest(unittest.TestCase):
     def setUpClass(cls):
         engine = os.environ.get("HEARTH_TEST_ENGINE")
         assert engine, "HEARTH_TEST_ENGINE is not set; it holds the command of a llama-server"
-        cls.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-relay-"))
-        cls.addClassCleanup(shutil.rmtree, cls.data)
-        slow = cls.data / "slow.gguf"
-        subprocess.run(
-            [build / "make_model", "--out", slow, "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4",
-             "--vocab", "32000", "--type", "q8_0", "--seed", "1", "--context", "8192"], check=True, capture_output=True)
-        config = cls.data / "hearth.toml"
-        config.write_text(
-            f'[server]\nlisten = "127.0.0.1:0"\ndata_dir = "{cls.data}"\n[engine]\ncommand = {json.dumps(engine.split())}\n'
-            '[models."slow"]\nslots = 4\ncontext = 8192\n')
-        cls.server = subprocess.Popen([build / "hearth", "serve", "--config", config], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        cls.addClassCleanup(cls.stop_server)
-        cls.url = cls.server.stdout.readline().removeprefix("listening on ").strip()
-        cls.host = cls.url.removeprefix("http://")
-        for name, file in (("hearth-mini", ROOT / "models" / "hearth-mini.gguf"), ("slow", slow)):
-            subprocess.run([build / "hearth", "import", file, "--name", name], check=True, env=dict(os.environ, HEARTH_URL=cls.url), capture_output=True)
-        slow.unlink()
-
-    @classmethod
-    def stop_server(cls):
-        cls.server.send_signal(signal.SIGTERM)
-        assert cls.server.wait(timeout=60) == 0, "hearth serve did not stop cleanly"
-        cls.server.stdout.close()
+        cls.server = ServerProcess(build, tempfile.mkdtemp(prefix="hearth-relay-"))
+        cls.addClassCleanup(shutil.rmtree, cls.server.data)
+        cls.addClassCleanup(cls.server.stop)
+        cls.server.start(f'[engine]\ncommand = {json.dumps(engine.split())}\n[models."slow"]\nslots = 4\ncontext = 8192\n')
+        cls.host = cls.server.host
+        cls.server.hearth("import", ROOT / "models" / "hearth-mini.gguf")
+        cls.server.make_model("slow", "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4", "--vocab", "32000",
+                              "--type", "q8_0", "--seed", "1", "--context", "8192")
 
     def hearth(self):
         return http.client.HTTPConnection(self.host, timeout=120)

@@ -7,36 +7,19 @@ HEARTH_TEST_DATA_DIR names a data directory that has an engine, as ./check sets 
 
 import http.client
 import json
-import os
 import pathlib
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from server_process import ROOT, ServerProcess, folder_with_engine  # noqa: E402
+
 build = ROOT / "build" / "release"
 
 
-class Server:
-    def __init__(self, data, config):
-        (data / "hearth.toml").write_text(f'[server]\nlisten = "127.0.0.1:0"\ndata_dir = "{data}"\n' + config)
-        self.process = subprocess.Popen([build / "hearth", "serve", "--config", data / "hearth.toml"],
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.host = self.process.stdout.readline().removeprefix("listening on http://").strip()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=60)
-        self.process.stdout.close()
-
-    def hearth(self, *arguments):
-        return subprocess.run([build / "hearth", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=True,
-                              env=dict(os.environ, HEARTH_URL=f"http://{self.host}")).stdout
-
+class Server(ServerProcess):
     def ask(self, path, body=None, headers=None):
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
@@ -63,25 +46,20 @@ class Server:
 class RoomTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        engines = os.environ.get("HEARTH_TEST_DATA_DIR")
-        assert engines, "HEARTH_TEST_DATA_DIR is not set; it names a data directory with an engine"
-        cls.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-room-"))
-        cls.addClassCleanup(shutil.rmtree, cls.data)
-        (cls.data / "engines").symlink_to(pathlib.Path(engines) / "engines")
-        big = cls.data / "big.gguf"
-        subprocess.run([build / "make_model", "--out", big, "--layers", "8", "--embd", "1024", "--ff", "4096", "--heads", "8", "--kv-heads", "8",
-                        "--vocab", "64000", "--type", "f16", "--seed", "5", "--context", "4096"], check=True, capture_output=True)
-        unbounded = Server(cls.data, "")
-        for name, file in {"a": ROOT / "models" / "hearth-mini.gguf", "b": ROOT / "models" / "hearth-mini.gguf", "big": big}.items():
-            unbounded.hearth("import", file, "--name", name)
-        big.unlink()
-        cls.needed = unbounded.plan("a")["needed"]
-        big_needed = unbounded.plan("big")["needed"]
-        unbounded.stop()
+        cls.server = Server(build, folder_with_engine("hearth-room-"))
+        cls.addClassCleanup(shutil.rmtree, cls.server.data)
+        cls.addClassCleanup(cls.server.stop)
+        cls.server.start()
+        for name in ("a", "b"):
+            cls.server.hearth("import", ROOT / "models" / "hearth-mini.gguf", "--name", name)
+        cls.server.make_model("big", "--layers", "8", "--embd", "1024", "--ff", "4096", "--heads", "8", "--kv-heads", "8",
+                              "--vocab", "64000", "--type", "f16", "--seed", "5", "--context", "4096")
+        cls.needed = cls.server.plan("a")["needed"]
+        big_needed = cls.server.plan("big")["needed"]
+        cls.server.stop()
         cls.budget = cls.needed * 5 // 4
         assert big_needed > cls.budget
-        cls.server = Server(cls.data, f'[memory]\nhost_budget = {cls.budget}\nreserve = 0\n[models.big]\ncontext = 4096\n')
-        cls.addClassCleanup(cls.server.stop)
+        cls.server.start(f'[memory]\nhost_budget = {cls.budget}\nreserve = 0\n[models.big]\ncontext = 4096\n')
 
     def test_1_the_second_takes_the_place_of_the_first_and_both_answer(self):
         for round_number in range(2):

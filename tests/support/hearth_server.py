@@ -6,16 +6,12 @@ which its engines tell what happened to them.
 
 import http.client
 import json
-import os
-import pathlib
 import shutil
-import signal
-import subprocess
 import tempfile
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from server_process import ROOT, ServerProcess
 
 
 class Answer:
@@ -33,34 +29,24 @@ class Answer:
         return [json.loads(line) for line in self.body.split("\n")[:-1]]
 
 
-class HearthServer:
+class HearthServer(ServerProcess):
     def __init__(self, build, models, config=""):
         """`models`: name -> lines for its section of the configuration. `config`: sections, as text."""
-        self.build = pathlib.Path(build)
-        self.data = pathlib.Path(tempfile.mkdtemp(prefix="hearth-fake-"))
-        text = f'[server]\nlisten = "127.0.0.1:0"\ndata_dir = "{self.data}"\n'
-        text += config
+        super().__init__(build, tempfile.mkdtemp(prefix="hearth-fake-"))
+        text = config
         for name, lines in models.items():
             flags = ["--fake-scenario", str(self.scenario_file(name)), "--fake-log", str(self.log_file(name))]
             text += f'[models."{name}"]\nflags = {json.dumps(flags)}\n{lines}\n'
             self.set_scenario(name)
-        (self.data / "hearth.toml").write_text(text.replace("@ENGINE@", str(self.build / "tests" / "fake_engine" / "fake_engine")))
-        self.log = open(self.data / "server.log", "w", encoding="utf-8")
-        self.process = subprocess.Popen([self.build / "hearth", "serve", "--config", self.data / "hearth.toml"],
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True)
-        self.host = self.process.stdout.readline().removeprefix("listening on http://").strip()
-        assert self.host, f"hearth serve did not come up: {(self.data / 'server.log').read_text()}"
+        self.start(text.replace("@ENGINE@", str(self.build / "tests" / "fake_engine" / "fake_engine")))
         for name in models:
             self.hearth("import", ROOT / "models" / "hearth-mini.gguf", "--name", name)
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=60)
-        self.process.stdout.close()
-        self.log.close()
-        said = (self.data / "server.log").read_text()
-        shutil.rmtree(self.data)
-        assert status == 0, f"hearth serve ended with {status}: {said}"
+        try:
+            super().stop()
+        finally:
+            shutil.rmtree(self.data)
 
     def scenario_file(self, model):
         return self.data / f"{model}.scenario"
@@ -79,12 +65,6 @@ class HearthServer:
 
     def starts(self, model):
         return len(self.told(model, "start"))
-
-    def hearth(self, *arguments, status=0):
-        done = subprocess.run([self.build / "hearth", *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False,
-                              env=dict(os.environ, HEARTH_URL=f"http://{self.host}"))
-        assert done.returncode == status, f"{arguments}: {done.stdout}{done.stderr}"
-        return done.stdout if status == 0 else done.stderr
 
     def ask(self, path, body=None, client="tests", method=None, timeout=60):
         connection = http.client.HTTPConnection(self.host, timeout=timeout)
