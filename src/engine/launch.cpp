@@ -185,7 +185,6 @@ std::vector<std::string> make_argv(const LaunchSpec& spec, const std::string& so
   if (spec.context) add({"-c", std::to_string(*spec.context)});
   if (spec.slots) add({"-np", std::to_string(*spec.slots)});
   if (spec.slot_save_folder) add({"--slot-save-path", *spec.slot_save_folder});
-  if (spec.prompt_cache_mib) add({"--cache-ram", std::to_string(*spec.prompt_cache_mib)});
   argv.insert(argv.end(), spec.tuned.begin(), spec.tuned.end());
   if (spec.prompt_cache_mib) add({"--cache-ram", std::to_string(*spec.prompt_cache_mib)});
   if (spec.keep_idle_slots) add({"--no-cache-idle-slots"});

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 namespace hearth::engine {
 namespace {
 
@@ -27,6 +29,16 @@ TEST(Launch, TheCommandIsFollowedByOurFlagsAndThenTheConfigured) {
               ElementsAre("/opt/ld.so", "--library-path", "/opt/lib", "/opt/llama-server", "-m", "/data/m.gguf",
                           "--alias", "m:q4", "--host", "/run/h/a.sock", "--port", "0", "--no-webui", "--offline",
                           "--sse-ping-interval", "1", "--no-slots", "-c", "4096", "-np", "2", "-ngl", "99"));
+}
+
+TEST(Launch, EachChoiceIsSaidOnce) {
+  auto spec = small_spec();
+  spec.prompt_cache_mib = 256;
+  spec.keep_idle_slots = true;
+  spec.slot_save_folder = "/data/states";
+  const auto argv = plan_launch(spec, "/run/h/a.sock", {}).value().argv;
+  for (const char* flag : {"--cache-ram", "--no-cache-idle-slots", "--slot-save-path"})
+    EXPECT_EQ(std::ranges::count(argv, flag), 1) << flag;
 }
 
 TEST(Launch, TheEnvironmentIsScrubbed) {
