@@ -39,6 +39,10 @@ base::Error cannot_change(domain::LayerAction action, Layer layer) {
                       name_of(action))};
 }
 
+base::Error no_prefixes() {
+  return {ErrorCode::unsupported, "prefixes are not kept here; see [prefix] enabled and `hearth doctor`"};
+}
+
 // Bytes of the published files in a folder of packed weights (docs/packed-format.md).
 base::Bytes packed_bytes(const std::string& folder) {
   base::Bytes bytes = 0;
@@ -502,9 +506,7 @@ rt::Task<WorkResult> Keeper::warm_prefix(domain::ModelId id, domain::Asker asker
   auto lease = co_await acquire(id, std::move(asker));
   if (!lease) co_return base::pass(lease);
   const auto resident = residents_.find(id);
-  if (resident == residents_.end() || !resident->second->prefix)
-    co_return base::fail(ErrorCode::unsupported,
-                         "prefixes are not kept here; see [prefix] enabled and `hearth doctor`");
+  if (resident == residents_.end() || !resident->second->prefix) co_return std::unexpected(no_prefixes());
   const std::shared_ptr<PrefixSession> session = resident->second->prefix;
   co_return co_await session->warm();
 }
@@ -513,9 +515,7 @@ rt::Task<WorkResult> Keeper::cool_prefix(domain::ModelId id) {
   auto resident = co_await resident_for(id);
   if (!resident) co_return base::pass(resident);
   const std::shared_ptr<PrefixSession> session = (*resident)->prefix;
-  if (!session)
-    co_return base::fail(ErrorCode::unsupported,
-                         "prefixes are not kept here; see [prefix] enabled and `hearth doctor`");
+  if (!session) co_return std::unexpected(no_prefixes());
   if (!has_process((*resident)->state())) session->detach();
   co_return co_await session->cool();
 }
