@@ -2,7 +2,7 @@
 
 namespace hearth::keeper {
 
-HostSampler::Sample HostSampler::sample() {
+domain::HostReading HostSampler::reading() {
   const base::Mono now = clock_.now();
   if (!read_at_ || now - *read_at_ > kFresh) {
     reading_ = {.cpu_mhz = memory_.processor_mhz(),
@@ -12,14 +12,7 @@ HostSampler::Sample HostSampler::sample() {
                 .swap_in_bytes = std::nullopt};
     read_at_ = now;
   }
-  return {.reading = reading_, .swapped_in = memory_.swapped_in()};
-}
-
-domain::HostReading HostSampler::since(const Sample& begun) const {
-  domain::HostReading reading = begun.reading;
-  const auto now = memory_.swapped_in();
-  if (now && begun.swapped_in && *now >= *begun.swapped_in) reading.swap_in_bytes = *now - *begun.swapped_in;
-  return reading;
+  return reading_;
 }
 
 }  // namespace hearth::keeper

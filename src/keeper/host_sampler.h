@@ -1,5 +1,5 @@
 #pragma once
-// The state of the host that is noted with every request: clocks, load, pressure, swapping. Thread: the I/O thread.
+// The state of the host that is noted with every request: clocks, load, pressure. Thread: the I/O thread.
 #include <optional>
 
 #include "base/clock.h"
@@ -12,14 +12,9 @@ class HostSampler {
  public:
   HostSampler(const sys::Memory& memory, const base::Clock& clock) : memory_(memory), clock_(clock) {}
 
-  struct Sample {
-    domain::HostReading reading;            // swap_in_bytes is empty
-    std::optional<base::Bytes> swapped_in;  // since boot
-  };
-  // Clocks, load and pressure are at most kFresh old; requests that come together share one reading.
-  [[nodiscard]] Sample sample();
-  // The reading of `begun`, with what was swapped in since.
-  [[nodiscard]] domain::HostReading since(const Sample& begun) const;
+  // At most kFresh old: requests that come together share one reading. swap_in_bytes is empty: that is counted, not
+  // read.
+  [[nodiscard]] domain::HostReading reading();
 
  private:
   static constexpr std::chrono::milliseconds kFresh{500};

@@ -57,6 +57,7 @@ base::Bytes packed_bytes(const std::string& folder) {
 
 Keeper::Keeper(KeeperParts parts)
     : parts_(std::move(parts)),
+      counters_(parts_.stats, parts_.memory, parts_.clock),
       host_(parts_.memory, parts_.clock),
       changer_(parts_.pool, parts_.pages, parts_.clock),
       room_(room_parts()),
@@ -145,7 +146,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
   if ((*resident)->prefix) (*resident)->prefix->attach(ready->socket_path, ready->generation);
-  const Lease::Surroundings surroundings{parts_.clock, parts_.stats, host_};
+  const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
   (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(*resident));

@@ -154,6 +154,7 @@ class Keeper {
   [[nodiscard]] rt::Task<void> note_readings(domain::ModelId id, std::shared_ptr<domain::LayerReadings> into);
 
   KeeperParts parts_;
+  CounterSampler counters_;
   HostSampler host_;
   LayerChanger changer_;
   Residents residents_;

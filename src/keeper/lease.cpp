@@ -34,7 +34,7 @@ void Lease::describe(domain::RequestObservation& observation) const {
 }
 
 void Lease::note_sent() {
-  if (!begun_) begun_ = Begin{surroundings_.stats.read(ready_.pid), surroundings_.host.sample()};
+  if (!begun_) begun_ = Begin{surroundings_.counters.now(ready_.pid), surroundings_.host.reading()};
 }
 
 // A span knows its time and not its request, so what others did meanwhile would count as this one's.
@@ -56,13 +56,10 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (resident_->prefix) resident_->prefix->conclude(prompt_, observation);
   observation.before = *before_;
   if (!begun_) return;
-  const sys::ProcReading& then = begun_->process;
-  const sys::ProcReading now = surroundings_.stats.read(ready_.pid);
-  if (now.read_from_storage && then.read_from_storage && now.major_faults && then.major_faults) {
-    observation.process = domain::ProcessDelta{.bytes_read = *now.read_from_storage - *then.read_from_storage,
-                                               .major_faults = *now.major_faults - *then.major_faults};
-  }
-  observation.host = surroundings_.host.since(begun_->host);
+  const CounterSampler::Sample ended = surroundings_.counters.after(begun_->counters, ready_.pid);
+  observation.process = process_delta(begun_->counters, ended);
+  observation.host = begun_->host;
+  observation.host.swap_in_bytes = swapped_in_between(begun_->counters, ended);
   note_reading(observation);
 }
 

@@ -8,9 +8,9 @@
 
 #include "domain/request.h"
 #include "keeper/claim.h"
+#include "keeper/counter_sampler.h"
 #include "keeper/host_sampler.h"
 #include "keeper/resident.h"
-#include "sys/proc_stats.h"
 
 namespace hearth::keeper {
 
@@ -19,7 +19,7 @@ class Lease {
   // What of the surroundings a lease notes when it begins.
   struct Surroundings {
     const base::Clock& clock;
-    const sys::ProcStats& stats;
+    CounterSampler& counters;
     HostSampler& host;
   };
   // `on_end` is told, last of all, that the lease is over; the keeper outlives the lease.
@@ -60,8 +60,8 @@ class Lease {
   domain::ServiceClass service_class_ = domain::ServiceClass::interactive;  // that it was served in
   std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
-    sys::ProcReading process;
-    HostSampler::Sample host;
+    CounterSampler::Sample counters;
+    domain::HostReading host;
   };
   std::optional<Begin> begun_;  // empty: nothing was asked of the engine
   PromptUse prompt_;

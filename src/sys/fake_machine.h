@@ -77,6 +77,10 @@ class FakeProcStats final : public ProcStats {
     const auto found = known_.find(pid);
     return found == known_.end() ? ProcReading{} : found->second.first;
   }
+  [[nodiscard]] StorageCounters storage(pid_t pid) const override {
+    const ProcReading reading = read(pid);
+    return {.read_from_storage = reading.read_from_storage, .major_faults = reading.major_faults};
+  }
   [[nodiscard]] std::optional<MemoryRollup> memory(pid_t pid) const override {
     const auto found = known_.find(pid);
     return found == known_.end() ? std::nullopt : found->second.second;

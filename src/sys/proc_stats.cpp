@@ -50,6 +50,17 @@ ProcReading LinuxProcStats::read(pid_t pid) const {
   return reading;
 }
 
+StorageCounters LinuxProcStats::storage(pid_t pid) const {
+  const LinuxFiles files;
+  const auto folder = proc_ + "/" + std::to_string(pid);
+  StorageCounters counters;
+  if (const auto text = files.read(folder + "/stat", kLimit)) {
+    if (const auto fields = parse_stat(*text)) counters.major_faults = fields->major_faults;
+  }
+  if (const auto text = files.read(folder + "/io", kLimit)) counters.read_from_storage = value_of(*text, "read_bytes");
+  return counters;
+}
+
 std::optional<MemoryRollup> LinuxProcStats::memory(pid_t pid) const {
   const auto text = LinuxFiles().read(proc_ + "/" + std::to_string(pid) + "/smaps_rollup", kLimit);
   if (!text) return std::nullopt;

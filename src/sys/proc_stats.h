@@ -32,6 +32,12 @@ struct ProcReading {
   std::optional<ThreadTimes> main_thread;
 };
 
+// What a process made the disks read, alone: cheaper than a whole ProcReading.
+struct StorageCounters {
+  std::optional<base::Bytes> read_from_storage;
+  std::optional<std::uint64_t> major_faults;
+};
+
 // smaps_rollup.
 struct MemoryRollup {
   base::Bytes resident = 0;
@@ -43,6 +49,7 @@ class ProcStats {
  public:
   virtual ~ProcStats() = default;
   [[nodiscard]] virtual ProcReading read(pid_t pid) const = 0;
+  [[nodiscard]] virtual StorageCounters storage(pid_t pid) const = 0;
   [[nodiscard]] virtual std::optional<MemoryRollup> memory(pid_t pid) const = 0;
 };
 
@@ -51,6 +58,7 @@ class LinuxProcStats final : public ProcStats {
   // `proc`: where /proc is.
   explicit LinuxProcStats(std::string proc = "/proc") : proc_(std::move(proc)) {}
   [[nodiscard]] ProcReading read(pid_t pid) const override;
+  [[nodiscard]] StorageCounters storage(pid_t pid) const override;
   [[nodiscard]] std::optional<MemoryRollup> memory(pid_t pid) const override;
 
  private:

@@ -51,10 +51,20 @@ TEST(LinuxProcStats, KnowsItself) {
   EXPECT_GE(memory->resident, memory->proportional);
 }
 
+TEST(LinuxProcStats, TheCheapReadingIsAPartOfTheWhole) {
+  const LinuxProcStats stats;
+  const auto before = stats.read(::getpid());
+  const auto counters = stats.storage(::getpid());
+  EXPECT_GE(counters.major_faults.value(), before.major_faults.value());
+  EXPECT_EQ(counters.read_from_storage.has_value(), before.read_from_storage.has_value());
+}
+
 TEST(LinuxProcStats, SaysNothingOfAProcessThatIsNotThere) {
   const auto reading = LinuxProcStats("/nowhere").read(1);
   EXPECT_FALSE(reading.resident || reading.read_from_storage || reading.major_faults || reading.main_thread);
   EXPECT_FALSE(LinuxProcStats("/nowhere").memory(1));
+  const auto counters = LinuxProcStats("/nowhere").storage(1);
+  EXPECT_FALSE(counters.read_from_storage || counters.major_faults);
 }
 
 class ProcTree : public testing::Test {
