@@ -43,7 +43,7 @@ TEST(Fit, WhatCanNeverFitIsRefusedWithEverythingAPersonNeeds) {
   EXPECT_EQ(*verdict.largest_context, 140'032U);
   EXPECT_EQ(verdict.smaller_quantisations, (std::vector<std::string>{"q4_k_m", "q2_k"}));
   EXPECT_EQ(verdict.reason,
-            "it needs 14 GB, at most 10 GB can be made available; a context of 140032 tokens would fit; smaller: "
+            "it needs 14.0 GB, at most 10.0 GB can be made available; a context of 140032 tokens would fit; smaller: "
             "q4_k_m, q2_k");
 }
 

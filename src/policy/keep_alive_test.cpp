@@ -82,6 +82,8 @@ TEST(KeepVotes, CenturiesAreForever) {
   KeepVotes votes;
   one_request(votes, "a", KeepWish::lasting(std::chrono::hours(24 * 366 * 290)), 0);
   EXPECT_EQ(votes.verdict(at(0)).until, base::Mono::max());
+  EXPECT_EQ(KeepWish::lasting(kCentury), KeepWish::forever());
+  EXPECT_EQ(KeepWish::lasting(kCentury - 1s).kind, KeepWish::Kind::span);
 }
 
 TEST(KeepVotes, StaysBounded) {

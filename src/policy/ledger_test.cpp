@@ -25,7 +25,7 @@ TEST(Ledger, PromisesBeforeUseAndRefusesWhatDoesNotFit) {
   const auto refused = ledger.admit(id_of("b"), claim_of(6 * kGB));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, base::ErrorCode::does_not_fit);
-  EXPECT_EQ(refused.error().message, "b needs 6 GB, 4 GB are available") << "what is starting counts";
+  EXPECT_EQ(refused.error().message, "b needs 6.0 GB, 4.0 GB are available") << "what is starting counts";
   ledger.set_phase(id_of("a"), Phase::stopping);
   EXPECT_FALSE(ledger.admit(id_of("b"), claim_of(6 * kGB))) << "what is stopping counts";
   ledger.release(id_of("a"));
@@ -97,7 +97,7 @@ TEST(Ledger, RowsNameOwnersAndKinds) {
 TEST(Ledger, WhateverHappensPromisesStayWithinTheBudget) {
   std::mt19937_64 random(3);
   Ledger ledger(Footprint{{10 * kGB, 4 * kGB}}, 0);
-  for (int step = 0; step < 20'000; ++step) {
+  for (int step = 0; step < 2'000; ++step) {
     const auto id = id_of("m" + std::to_string(random() % 8));
     Claim claim = claim_of(random() % (6 * kGB), random() % kGB);
     claim[Charge::weights].at[1] = random() % (3 * kGB);

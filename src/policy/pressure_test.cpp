@@ -90,7 +90,7 @@ TEST(Thrashing, IsNamedWithTheSetToKeep) {
   const auto found = find_thrashing(reloads, models, Footprint::host(11 * kGB), {}, at(0));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->keep.front().text(), "b");
-  EXPECT_EQ(found->sentence, "thrashing: these 3 models need 14 GB, 11 GB are there; keep 2 (b, a)");
+  EXPECT_EQ(found->sentence, "thrashing: these 3 models need 14.0 GB, 11.0 GB are there; keep 2 (b, a)");
   EXPECT_FALSE(find_thrashing(reloads, models, Footprint::host(14 * kGB), {}, at(0)).has_value()) << "all fit";
   EXPECT_FALSE(find_thrashing(reloads, models, Footprint::host(11 * kGB), {}, at(3600)).has_value()) << "long ago";
 }
