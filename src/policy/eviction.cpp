@@ -15,16 +15,20 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 double seconds(base::Mono instant) { return seconds(instant.time_since_epoch()); }
 
-// The coldest rung to which it may go for that newcomer.
-Rung floor_of(const Held& model, const Newcomer& newcomer, base::Mono now) {
-  const bool held = model.kept_until && *model.kept_until > now;
-  return held && newcomer.id ? model.floor : Rung::cold;
+bool is_held(const Held& model, base::Mono now) { return model.kept_until && *model.kept_until > now; }
+
+// The coldest rung to which it may go for that newcomer. A lower class leaves at least the process of what is held.
+Rung floor_of(const Held& model, const Newcomer& newcomer, const EvictionConfig& config, base::Mono now) {
+  if (!newcomer.id || !is_held(model, now)) return Rung::cold;
+  const bool outranks = config.protect_classes && model.service_class < newcomer.service_class;
+  return outranks ? std::min(model.floor, Rung::hibernated) : model.floor;
 }
 
 // Those to which it may go, warmest first.
-std::span<const RungCost> ways_down(const Held& model, Rung from, const Newcomer& newcomer, base::Mono now) {
+std::span<const RungCost> ways_down(const Held& model, Rung from, const Newcomer& newcomer,
+                                    const EvictionConfig& config, base::Mono now) {
   const auto below = model.ladder.below(from);
-  const Rung floor = floor_of(model, newcomer, now);
+  const Rung floor = floor_of(model, newcomer, config, now);
   const auto end = std::ranges::find_if(below, [floor](const RungCost& rung) { return rung.rung > floor; });
   return {below.begin(), end};
 }
@@ -134,7 +138,8 @@ class Search {
       const Held& model = models_[index];
       if (model.id == ask_.newcomer.id || model.rung == Rung::cold) continue;
       if (const auto why = spared_from(model, ask_.newcomer, config_, now_)) {
-        plan_.spared.push_back({model.id, *why, model.ladder.bytes_at(model.rung)});
+        plan_.spared.push_back(
+            {model.id, *why, model.ladder.bytes_at(model.rung), spared_until(model, *why, ask_.newcomer, config_)});
         continue;
       }
       if (const auto* from = model.ladder.find(model.rung)) idle_.push_back({index, *from});
@@ -163,7 +168,7 @@ class Search {
     std::optional<Step> best;
     for (std::size_t at = 0; at < idle_.size(); ++at) {
       const auto& [index, from] = idle_[at];
-      for (const RungCost& to : ways_down(models_[index], from.rung, ask_.newcomer, now_)) {
+      for (const RungCost& to : ways_down(models_[index], from.rung, ask_.newcomer, config_, now_)) {
         const base::Bytes bytes = useful(from, to, left_);
         if (bytes == 0) continue;
         const Step step{at, from, to, judge_(models_[index], from, to, bytes, config_, now_)};
@@ -222,7 +227,7 @@ class Search {
     double least = all;
     for (std::size_t at = 0; at < idle_.size(); ++at) {
       const auto& start = start_of(idle_[at]);
-      for (const RungCost& to : ways_down(models_[idle_[at].index], start.rung, ask_.newcomer, now_)) {
+      for (const RungCost& to : ways_down(models_[idle_[at].index], start.rung, ask_.newcomer, config_, now_)) {
         const double loss_s = loss_at(idle_[at], to);
         if (loss_s >= least || !ask_.lacking.fits_in(start.bytes.less(to.bytes))) continue;
         least = loss_s;
@@ -374,10 +379,29 @@ std::optional<Spared> spared_from(const Held& model, const Newcomer& newcomer, c
   if (model.changing) return Spared::changing;
   if (model.pinned) return Spared::pinned;
   if (!newcomer.id) return std::nullopt;
-  const bool held = model.kept_until && *model.kept_until > now;
-  if (config.protect_classes && held && model.service_class < newcomer.service_class) return Spared::higher_class;
+  const bool outranks = config.protect_classes && model.service_class < newcomer.service_class;
+  if (outranks && is_held(model, now)) {
+    const bool background = newcomer.service_class == domain::ServiceClass::background;
+    if (background || !newcomer.waited_for) return Spared::higher_class;
+    if (ways_down(model, model.rung, newcomer, config, now).empty()) return Spared::higher_class;
+  }
   const bool outranked = config.protect_classes && newcomer.service_class < model.service_class;
   if (!outranked && now - model.since < least_residency(model, newcomer, config)) return Spared::too_young;
+  return std::nullopt;
+}
+
+std::optional<base::Mono> spared_until(const Held& model, Spared why, const Newcomer& newcomer,
+                                       const EvictionConfig& config) {
+  switch (why) {
+    case Spared::higher_class:
+      return model.kept_until;
+    case Spared::too_young:
+      return model.since + least_residency(model, newcomer, config);
+    case Spared::in_use:
+    case Spared::changing:
+    case Spared::pinned:
+      break;
+  }
   return std::nullopt;
 }
 
@@ -386,7 +410,7 @@ Footprint reclaimable(std::span<const Held> models, const Newcomer& newcomer, co
   Footprint sum;
   for (const Held& model : models) {
     if (model.id == newcomer.id || spared_from(model, newcomer, config, now)) continue;
-    const auto below = ways_down(model, model.rung, newcomer, now);
+    const auto below = ways_down(model, model.rung, newcomer, config, now);
     if (!below.empty()) sum += model.ladder.bytes_at(model.rung).less(below.back().bytes);
   }
   return sum;

@@ -3,8 +3,9 @@
 // replay run the same code.
 //
 // Never a victim, under any policy: a model that a request uses, that is starting or stopping, that somebody waits for,
-// that is pinned, or that is held for a class above the newcomer's. Hearth's own policy orders all demotions of all
-// idle models by
+// that is pinned, or that is held for a class above the newcomer's. (Somebody who waits for an interactive answer may
+// have what is held for voice hibernated, as far as voice's promise allows; never stopped. Background may not even
+// that.) Hearth's own policy orders all demotions of all idle models by
 //     H = L + w·p·ΔT / S
 // p: probability of reuse within the horizon; ΔT: seconds that the next request waits longer; S: bytes freed where they
 // lack; w: weight of the class; L: the ageing term (the H at which the last victim went when the model was last used;
@@ -43,7 +44,7 @@ struct Held {
   bool pinned = false;
   // Until when it is held for its class: by keep-alive, schedule or a wish. Mono::max() is forever; empty: not held.
   std::optional<base::Mono> kept_until = std::nullopt;
-  // While it is held, not below this (a class that was promised a bounded cold start); pressure may.
+  // While it is held, not below this (its class was promised a bounded cold start, see promise_of); pressure may.
   Rung floor = Rung::cold;
   base::Mono since = {};      // on this rung
   base::Mono last_used = {};  // the end of its last request
@@ -103,6 +104,9 @@ struct EvictionPlan {
 // Why this model may not be demoted for that newcomer; empty when it may.
 [[nodiscard]] std::optional<Spared> spared_from(const Held& model, const Newcomer& newcomer,
                                                 const EvictionConfig& config, base::Mono now);
+// When that ends, where time alone ends it.
+[[nodiscard]] std::optional<base::Mono> spared_until(const Held& model, Spared why, const Newcomer& newcomer,
+                                                     const EvictionConfig& config);
 // What every idle, unprotected model could give together.
 [[nodiscard]] Footprint reclaimable(std::span<const Held> models, const Newcomer& newcomer,
                                     const EvictionConfig& config, base::Mono now);

@@ -7,20 +7,33 @@
 namespace hearth::policy {
 namespace {
 
-Footprint pinned_bytes(std::span<const Held> models, const Newcomer& newcomer) {
-  Footprint sum;
-  for (const Held& model : models) {
-    if (model.pinned && model.id != newcomer.id) sum += model.ladder.bytes_at(model.rung);
-  }
-  return sum;
+// What this model keeps whatever the newcomer waits for: because it is pinned, or held for ever for a higher class.
+Footprint kept_for_good(const Held& model, const Newcomer& newcomer, const EvictionConfig& config, base::Mono now) {
+  if (model.id == newcomer.id) return {};
+  if (model.pinned) return model.ladder.bytes_at(model.rung);
+  if (model.kept_until != base::Mono::max()) return {};
+  Held idle = model;
+  idle.in_use = idle.changing = false;
+  const bool spared = spared_from(idle, newcomer, config, now) == Spared::higher_class;
+  return spared ? model.ladder.bytes_at(model.rung) : Footprint{};
 }
 
-std::string pinned_names(std::span<const Held> models, const Newcomer& newcomer) {
+struct KeptForGood {
+  Footprint bytes;
   std::vector<std::string> names;
+  bool pinned = false;  // some of it by pins
+};
+KeptForGood kept_for_good(std::span<const Held> models, const Newcomer& newcomer, const EvictionConfig& config,
+                          base::Mono now) {
+  KeptForGood kept;
   for (const Held& model : models) {
-    if (model.pinned && model.id != newcomer.id) names.push_back(model.id.text());
+    const Footprint bytes = kept_for_good(model, newcomer, config, now);
+    if (bytes.empty()) continue;
+    kept.bytes += bytes;
+    kept.pinned = kept.pinned || model.pinned;
+    kept.names.push_back(fmt::format("{} ({})", model.id.text(), model.pinned ? "pinned" : "held for a higher class"));
   }
-  return base::join(names, ", ");
+  return kept;
 }
 
 std::optional<std::uint64_t> largest_context(const FitAsk& ask, const Footprint& most) {
@@ -46,13 +59,15 @@ std::vector<std::string> smaller_that_fit(const FitAsk& ask, const Footprint& mo
   return names;
 }
 
-FitVerdict refuse(const FitAsk& ask, std::span<const Held> models, const Footprint& capacity, const Footprint& most) {
+FitVerdict refuse(const FitAsk& ask, const KeptForGood& kept, const Footprint& capacity) {
+  const Footprint most = capacity.less(kept.bytes);
   FitVerdict verdict{.outcome = FitOutcome::never, .needed = ask.needed + ask.holds, .available = most};
-  verdict.pinned_conflict = verdict.needed.fits_in(capacity);
+  const bool fits_alone = verdict.needed.fits_in(capacity);
+  verdict.pinned_conflict = fits_alone && kept.pinned;
   verdict.largest_context = largest_context(ask, most);
   verdict.smaller_quantisations = smaller_that_fit(ask, most);
   verdict.reason = fmt::format("it needs {}, at most {} can be made available", format(verdict.needed), format(most));
-  if (verdict.pinned_conflict) verdict.reason += " beside what is pinned: " + pinned_names(models, ask.newcomer);
+  if (fits_alone) verdict.reason += " beside " + base::join(kept.names, ", ");
   if (verdict.largest_context)
     verdict.reason += fmt::format("; a context of {} tokens would fit", *verdict.largest_context);
   if (!verdict.smaller_quantisations.empty())
@@ -102,8 +117,8 @@ std::string_view name_of(FitOutcome outcome) {
 
 FitVerdict judge_fit(const FitAsk& ask, std::span<const Held> models, std::span<const Running> running,
                      const Footprint& capacity, const Footprint& free, const EvictionConfig& config, base::Mono now) {
-  const Footprint most = capacity.less(pinned_bytes(models, ask.newcomer));
-  if (!(ask.needed + ask.holds).fits_in(most)) return refuse(ask, models, capacity, most);
+  const KeptForGood kept = kept_for_good(models, ask.newcomer, config, now);
+  if (!(ask.needed + ask.holds).fits_in(capacity.less(kept.bytes))) return refuse(ask, kept, capacity);
   FitVerdict verdict{.needed = ask.needed, .available = free};
   if (ask.needed.fits_in(free)) {
     verdict.reason = fmt::format("{} are free", format(free));
@@ -119,7 +134,8 @@ FitVerdict judge_fit(const FitAsk& ask, std::span<const Held> models, std::span<
   for (const Held& model : models) {
     const auto why = spared_from(model, ask.newcomer, config, now);
     const Footprint bytes = model.ladder.bytes_at(model.rung);
-    if (why && model.id != ask.newcomer.id && !bytes.empty()) verdict.waits_for.push_back({model.id, *why, bytes});
+    if (why && model.id != ask.newcomer.id && !bytes.empty())
+      verdict.waits_for.push_back({model.id, *why, bytes, spared_until(model, *why, ask.newcomer, config)});
   }
   const Footprint after = lacking.less(reclaimable(models, ask.newcomer, config, now));
   verdict.expected_wait = wait_for(verdict.waits_for, running, after, now);

@@ -6,14 +6,14 @@ namespace hearth::policy {
 
 KeepWish KeepWish::lasting(base::Duration span) {
   if (span <= base::Duration::zero()) return unload();
+  if (span >= kCentury) return forever();
   return {.kind = Kind::span, .span = span};
 }
 
 base::Mono KeepVote::until() const {
   if (wish.kind == KeepWish::Kind::forever || in_flight > 0) return base::Mono::max();
   if (wish.kind == KeepWish::Kind::unload) return counted_from;
-  // A span of centuries is forever, and must not wrap.
-  return wish.span >= base::Mono::max() - counted_from ? base::Mono::max() : counted_from + wish.span;
+  return counted_from + wish.span;
 }
 
 KeepVote& KeepVotes::vote_of(const std::string& owner, base::Mono now) {

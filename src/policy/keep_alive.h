@@ -15,12 +15,16 @@
 
 namespace hearth::policy {
 
+// Nobody means an instant that far away; and no clock here reaches more than three of them.
+inline constexpr base::Duration kCentury = std::chrono::years(100);
+
 struct KeepWish {
   enum class Kind { span, forever, unload };
   Kind kind = Kind::span;
-  base::Duration span = {};
+  base::Duration span = {};  // less than a century
 
-  [[nodiscard]] static KeepWish lasting(base::Duration span);  // zero or less: unload
+  // Zero or less is unload, a century or more is forever.
+  [[nodiscard]] static KeepWish lasting(base::Duration span);
   [[nodiscard]] static KeepWish forever() { return {.kind = Kind::forever}; }
   [[nodiscard]] static KeepWish unload() { return {.kind = Kind::unload}; }
   friend bool operator==(const KeepWish&, const KeepWish&) = default;

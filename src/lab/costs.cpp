@@ -1,0 +1,38 @@
+#include "lab/costs.h"
+
+namespace hearth::lab {
+namespace {
+
+constexpr double kMeasuredGb = 0.703;
+
+base::Bytes bytes_of(double gb) { return static_cast<base::Bytes>(gb * 1e9); }
+
+policy::Footprint serving_bytes(const ModelSize& size, const CostModel& costs) {
+  return policy::Footprint::host(
+      bytes_of(size.weights_gb * (1 + costs.mapped_share) + size.context_gb + size.overhead_gb));
+}
+
+}  // namespace
+
+policy::Ladder layered(const ModelSize& size, const CostModel& costs) {
+  const auto asleep = policy::Footprint::host(bytes_of(size.context_gb + size.overhead_gb));
+  return {{policy::Rung::serving, serving_bytes(size, costs), 0},
+          {policy::Rung::hibernated, asleep, costs.wake_s_per_gb * size.weights_gb},
+          {policy::Rung::cold, {}, costs.restart_s + costs.packed_s_per_gb * size.weights_gb}};
+}
+
+policy::Ladder stock(const ModelSize& size, const CostModel& costs) {
+  return {{policy::Rung::serving, serving_bytes(size, costs), 0},
+          {policy::Rung::cold, {}, costs.restart_s + costs.stock_s_per_gb * size.weights_gb}};
+}
+
+double first_token_s(const ModelSize& size, const CostModel& costs, double prompt_tokens) {
+  return costs.first_token_s + prompt_tokens / costs.prefill_per_s * (size.weights_gb / kMeasuredGb);
+}
+
+double busy_s(const ModelSize& size, const CostModel& costs, double prompt_tokens, double generated_tokens) {
+  return first_token_s(size, costs, prompt_tokens) +
+         generated_tokens / costs.decode_per_s * (size.weights_gb / kMeasuredGb);
+}
+
+}  // namespace hearth::lab
