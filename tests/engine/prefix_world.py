@@ -35,6 +35,9 @@ class World(ServerProcess):
     def start(self, config=None):
         super().start(self.config if config is None else config)
 
+    def prefix_folder(self):
+        return self.data / "prefix"
+
     def kill(self):
         """The server and its engines at once, as a power cut takes them."""
         engine = self.model_pids()

@@ -25,6 +25,7 @@ class ServerProcess:
         self.build, self.data = pathlib.Path(build), pathlib.Path(data)
         self.process = None
         self.host = self.url = None
+        self.wrapper = []  # a command that ends by executing the one that follows it
 
     def start(self, config=""):
         """`config`: a configuration as text, without the address and the data directory."""
@@ -32,7 +33,7 @@ class ServerProcess:
         file.write_text(config)
         arguments = ["--config", file, "--listen", "127.0.0.1:0", "--data-dir", self.data]
         with open(self.data / "server.log", "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([self.build / "hearth", "serve", *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
+            self.process = subprocess.Popen([*self.wrapper, self.build / "hearth", "serve", *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
         self.url = self.process.stdout.readline().removeprefix("listening on ").strip()
         self.host = self.url.removeprefix("http://")
         assert self.host, f"hearth serve did not come up: {self.said()}"
