@@ -17,14 +17,15 @@ namespace hearth::config {
 namespace {
 
 using Names = std::string_view;
-constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"),  Names("defaults"),
-                                  Names("models"), Names("prefix"), Names("prefixes")};
+constexpr std::array kSections = {Names("server"), Names("engine"),  Names("memory"), Names("defaults"),
+                                  Names("models"), Names("history"), Names("prefix"), Names("prefixes")};
 constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),
                                     Names("api_key"),  Names("allow_remote_without_key"),
                                     Names("max_body"), Names("stop_grace")};
 constexpr std::array kEngineKeys = {Names("command"),      Names("path"),        Names("tier"),
                                     Names("packed_quota"), Names("start_stall"), Names("start_limit")};
 constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
+constexpr std::array kHistoryKeys = {Names("keep")};
 constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory")};
 constexpr std::array kPrefixesKeys = {Names("model"), Names("system"), Names("text")};
 constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"),
@@ -32,13 +33,11 @@ constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("k
 constexpr std::array kModelKeys = {Names("class"),      Names("pinned"), Names("context"),
                                    Names("keep_alive"), Names("slots"),  Names("flags")};
 constexpr std::array kClasses = {Names("voice"), Names("interactive"), Names("background")};
-const std::array kAllKeys = {SectionKeys{"[server]", kServerKeys},
-                             SectionKeys{"[engine]", kEngineKeys},
-                             SectionKeys{"[memory]", kMemoryKeys},
-                             SectionKeys{"[defaults]", kDefaultsKeys},
-                             SectionKeys{"[models.\"id\"]", kModelKeys},
-                             SectionKeys{"[prefix]", kPrefixKeys},
-                             SectionKeys{"[prefixes.\"name\"]", kPrefixesKeys}};
+const std::array kAllKeys = {
+    SectionKeys{"[server]", kServerKeys},       SectionKeys{"[engine]", kEngineKeys},
+    SectionKeys{"[memory]", kMemoryKeys},       SectionKeys{"[defaults]", kDefaultsKeys},
+    SectionKeys{"[models.\"id\"]", kModelKeys}, SectionKeys{"[history]", kHistoryKeys},
+    SectionKeys{"[prefix]", kPrefixKeys},       SectionKeys{"[prefixes.\"name\"]", kPrefixesKeys}};
 
 constexpr std::uintmax_t kLargestFile = 1'000'000;
 constexpr base::Bytes kLeastBody = 1024;
@@ -168,6 +167,7 @@ class ConfigReader {
     with_table("defaults",
                [&](const toml::table& table) { read_model(table, "[defaults]", kDefaultsKeys, config_.defaults_); });
     with_table("models", [&](const toml::table& table) { read_models(table); });
+    with_table("history", [&](const toml::table& table) { read_history(table); });
     with_table("prefix", [&](const toml::table& table) { read_prefix(table); });
     with_table("prefixes", [&](const toml::table& table) { read_prefixes(table); });
     if (!faults_.empty()) return std::unexpected(faults_.error());
@@ -254,6 +254,11 @@ class ConfigReader {
         read_model(*node.as_table(), fmt::format("[models.\"{}\"]", id->text()), kModelKeys, config_.models_[*id]);
       }
     }
+  }
+
+  void read_history(const toml::table& table) {
+    TableReader reader(table, "[history]", kHistoryKeys, faults_);
+    reader.read("keep", config_.history_.keep, duration_of);
   }
 
   void read_prefix(const toml::table& table) {

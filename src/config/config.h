@@ -48,6 +48,10 @@ struct MemoryConfig {
   std::optional<base::Bytes> reserve;
 };
 
+struct HistoryConfig {
+  Milliseconds keep{std::chrono::hours(24 * 180)};  // 0: nothing is written
+};
+
 struct PrefixConfig {
   bool enabled = true;
   base::Bytes disk = 4'000'000'000;  // of all stored states
@@ -79,6 +83,7 @@ class Config {
   [[nodiscard]] const ServerConfig& server() const { return server_; }
   [[nodiscard]] const EngineConfig& engine() const { return engine_; }
   [[nodiscard]] const MemoryConfig& memory() const { return memory_; }
+  [[nodiscard]] const HistoryConfig& history() const { return history_; }
   [[nodiscard]] const PrefixConfig& prefix() const { return prefix_; }
   // By name.
   [[nodiscard]] const std::map<std::string, DeclaredPrefix>& prefixes() const { return prefixes_; }
@@ -94,6 +99,7 @@ class Config {
   ServerConfig server_;
   EngineConfig engine_;
   MemoryConfig memory_;
+  HistoryConfig history_;
   PrefixConfig prefix_;
   std::map<std::string, DeclaredPrefix> prefixes_;
   ModelConfig defaults_;

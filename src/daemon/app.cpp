@@ -125,6 +125,7 @@ base::Status App::open() {
                           [this](const artifact::StoredModel& model) { return prefix_held(model); },
                           room_config(config_.memory(), memory_)});
   make_packed_quota();
+  remember();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   prefix_shelf_ = std::make_unique<TierPrefixes>(prefixes_.get(), *keeper_);
@@ -138,6 +139,14 @@ base::Status App::open() {
   http::add_prefix_routes(router_, *prefix_shelf_);
   server_->serve();
   return {};
+}
+
+void App::remember() {
+  Past past = open_past(config_, clock_.wall());
+  if (!past.db) return;
+  history_ = std::make_unique<timeline::History>(io_.get_executor(), std::move(past.db), clock_, log_crash);
+  journal_.remember_in(*history_, std::move(past.records));
+  history_->start();
 }
 
 // The store's lock makes this the only server on the data directory, so what is found here belongs to a dead one.
@@ -312,6 +321,7 @@ rt::Task<void> App::stop_on_signal() {
   co_await jobs_->stop();
   co_await keeper_->stop();
   co_await packed_quota_->stop();
+  if (history_) co_await history_->stop();  // last: what the others say at their end is kept
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");
   signals_.cancel();
