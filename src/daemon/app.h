@@ -63,6 +63,7 @@ class App {
   sys::LinuxProcStats stats_;
   sys::LinuxPages pages_;
   sys::LinuxMemory memory_;
+  sys::LinuxTimeZone zone_;
   artifact::StoreFiles store_files_;
   engine::RealPace pace_;
   std::string run_folder_;

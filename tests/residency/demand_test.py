@@ -10,7 +10,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from hearth_server import ROOT, HearthServer  # noqa: E402
+from hearth_server import ROOT, HearthServer, stage_ms  # noqa: E402
 
 build = ROOT / "build" / "release"
 
@@ -60,6 +60,34 @@ class HistoryTest(unittest.TestCase):
         self.assertEqual(self.server.ask("/v1/chat/completions", chat("a")).status, 200)
         self.assertTrue(list(self.file.parent.glob("damaged-*.sqlite")))
         self.wait_for_rows("request", 1)
+
+
+class ScheduleTest(unittest.TestCase):
+    def serve(self, schedule):
+        server = HearthServer(build, {"early": 'class = "voice"', "other": ""}, f'{CONFIG}[residency]\nschedules = ["{schedule}"]\n')
+        self.addCleanup(server.stop)
+        return server
+
+    def events(self, server, what):
+        return [event for event in server.ask("/hearth/v1/events?since=0").json["events"] if event["what"] == what]
+
+    def test_a_scheduled_model_is_there_before_it_is_asked_for(self):
+        server = self.serve("daily 00:00-23:59: voice resident")
+        server.kill_and_start_again()  # its first look finds the models
+        server.wait_for("early", "ready", 10)
+        self.assertEqual(server.model("early")["keep"]["source"], "schedule")
+        self.assertEqual(server.model("early")["expected"]["why"], "daily 00:00-23:59: voice resident")
+        self.assertEqual([event["model"] for event in self.events(server, "prewarm")], ["early"])
+        answer = server.ask("/v1/chat/completions", chat("early"))
+        self.assertEqual(server.starts("early"), 1)
+        self.assertLess(stage_ms(server.request(answer), "process_start"), 1)
+        self.assertEqual(len(self.events(server, "prewarm_used")), 1)
+        self.assertEqual(server.model("early")["expected"]["used"], 1)
+        self.assertEqual(server.starts("other"), 0)
+        # Told to go, it stays away.
+        server.unload_all(["early"])
+        time.sleep(0.2)
+        self.assertEqual(server.state("early"), "cold")
 
 
 if __name__ == "__main__":
