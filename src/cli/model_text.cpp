@@ -127,6 +127,23 @@ std::optional<std::string> ready_text(const Json& model) {
   return format_ms(*estimate) + (basis.empty() ? "" : " (" + basis + ")");
 }
 
+// When it is expected to be used, and how that went so far.
+std::string expected_lines(const Json& model) {
+  const auto reuse = number_at(model, {"expected", "reuse"});
+  if (!reuse) return {};
+  const auto horizon = number_at(model, {"expected", "horizon_ms"}).value_or(0);
+  std::string text = fmt::format("{:.0f} % likely within {:.0f} min", *reuse * 100, horizon / 60'000);
+  if (const auto next = text_at(model, {"expected", "next_prewarm_at"}))
+    text +=
+        fmt::format(", warm again at {} ({})", short_instant(*next), text_at(model, {"expected", "why"}).value_or("?"));
+  std::string lines = line("expected use", text);
+  const auto prewarms = count_at(model, {"expected", "prewarms"}).value_or(0);
+  if (prewarms == 0) return lines;
+  return lines + line("warmed before", fmt::format("{} times: {} used, {} wasted", prewarms,
+                                                   count_at(model, {"expected", "used"}).value_or(0),
+                                                   count_at(model, {"expected", "wasted"}).value_or(0)));
+}
+
 std::string thrashing_line(const Json& model) {
   const auto again = count_at(model, {"memory", "reread_per_token"});
   if (!again) return {};
@@ -190,6 +207,7 @@ std::string model_text(const Json& model) {
   text += line("class", text_at(model, {"class"}));
   text += keep_lines(model);
   text += line("ready in", ready_text(model));
+  text += expected_lines(model);
   if (const auto evictions = count_at(model, {"evictions"}); evictions && *evictions > 0)
     text += line("evictions", fmt::format("{}", *evictions));
   text += line("memory", memory_text(model));

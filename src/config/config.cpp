@@ -17,14 +17,18 @@ namespace hearth::config {
 namespace {
 
 using Names = std::string_view;
-constexpr std::array kSections = {Names("server"), Names("engine"), Names("memory"),  Names("defaults"),
-                                  Names("models"), Names("prefix"), Names("prefixes")};
+constexpr std::array kSections = {Names("server"),  Names("engine"),   Names("memory"), Names("residency"),
+                                  Names("classes"), Names("defaults"), Names("models"), Names("history"),
+                                  Names("prefix"),  Names("prefixes")};
 constexpr std::array kServerKeys = {Names("listen"),   Names("data_dir"),
                                     Names("api_key"),  Names("allow_remote_without_key"),
                                     Names("max_body"), Names("stop_grace")};
 constexpr std::array kEngineKeys = {Names("command"),      Names("path"),        Names("tier"),
                                     Names("packed_quota"), Names("start_stall"), Names("start_limit")};
 constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
+constexpr std::array kResidencyKeys = {Names("prewarm"), Names("prewarm_memory"), Names("schedules")};
+constexpr std::array kClassKeys = {Names("max_cold_ttft")};
+constexpr std::array kHistoryKeys = {Names("keep")};
 constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory")};
 constexpr std::array kPrefixesKeys = {Names("model"), Names("system"), Names("text")};
 constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"),
@@ -32,13 +36,11 @@ constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("k
 constexpr std::array kModelKeys = {Names("class"),      Names("pinned"), Names("context"),
                                    Names("keep_alive"), Names("slots"),  Names("flags")};
 constexpr std::array kClasses = {Names("voice"), Names("interactive"), Names("background")};
-const std::array kAllKeys = {SectionKeys{"[server]", kServerKeys},
-                             SectionKeys{"[engine]", kEngineKeys},
-                             SectionKeys{"[memory]", kMemoryKeys},
-                             SectionKeys{"[defaults]", kDefaultsKeys},
-                             SectionKeys{"[models.\"id\"]", kModelKeys},
-                             SectionKeys{"[prefix]", kPrefixKeys},
-                             SectionKeys{"[prefixes.\"name\"]", kPrefixesKeys}};
+const std::array kAllKeys = {
+    SectionKeys{"[server]", kServerKeys},       SectionKeys{"[engine]", kEngineKeys},
+    SectionKeys{"[memory]", kMemoryKeys},       SectionKeys{"[defaults]", kDefaultsKeys},
+    SectionKeys{"[models.\"id\"]", kModelKeys}, SectionKeys{"[history]", kHistoryKeys},
+    SectionKeys{"[prefix]", kPrefixKeys},       SectionKeys{"[prefixes.\"name\"]", kPrefixesKeys}};
 
 constexpr std::uintmax_t kLargestFile = 1'000'000;
 constexpr base::Bytes kLeastBody = 1024;
@@ -165,9 +167,12 @@ class ConfigReader {
     with_table("server", [&](const toml::table& table) { read_server(table); });
     with_table("engine", [&](const toml::table& table) { read_engine(table); });
     with_table("memory", [&](const toml::table& table) { read_memory(table); });
+    with_table("residency", [&](const toml::table& table) { read_residency(table); });
+    with_table("classes", [&](const toml::table& table) { read_classes(table); });
     with_table("defaults",
                [&](const toml::table& table) { read_model(table, "[defaults]", kDefaultsKeys, config_.defaults_); });
     with_table("models", [&](const toml::table& table) { read_models(table); });
+    with_table("history", [&](const toml::table& table) { read_history(table); });
     with_table("prefix", [&](const toml::table& table) { read_prefix(table); });
     with_table("prefixes", [&](const toml::table& table) { read_prefixes(table); });
     if (!faults_.empty()) return std::unexpected(faults_.error());
@@ -254,6 +259,51 @@ class ConfigReader {
         read_model(*node.as_table(), fmt::format("[models.\"{}\"]", id->text()), kModelKeys, config_.models_[*id]);
       }
     }
+  }
+
+  void read_residency(const toml::table& table) {
+    TableReader reader(table, "[residency]", kResidencyKeys, faults_);
+    reader.read("prewarm", config_.residency_.prewarm, bool_of);
+    reader.read("prewarm_memory", config_.residency_.prewarm_memory, bytes_of);
+    if (const toml::node* list = table.get("schedules")) read_schedules(*list);
+  }
+
+  // Each wrong line is a fault of its own, at its place.
+  void read_schedules(const toml::node& node) {
+    constexpr std::string_view kWanted =
+        "schedules in [residency]: must be a list of strings like [\"weekdays 06:45: voice resident\"]";
+    const auto* list = node.as_array();
+    if (list == nullptr) return faults_.add(node.source(), std::string(kWanted));
+    for (const auto& item : *list) {
+      const auto text = item.value_exact<std::string>();
+      base::Result<Schedule> schedule = base::fail(base::ErrorCode::bad_request, std::string(kWanted));
+      if (text) schedule = parse_schedule(*text);
+      if (schedule)
+        config_.residency_.schedules.push_back(std::move(*schedule));
+      else
+        faults_.add(item.source(), schedule.error());
+    }
+  }
+
+  void read_classes(const toml::table& table) {
+    for (const auto& [key, node] : table) {
+      const auto found = domain::service_class_named(key.str());
+      if (!found) {
+        faults_.add(key.source(), fmt::format("unknown class \"{}\" in [classes]{}", base::printable(key.str(), 60),
+                                              advice(key.str(), kClasses)));
+      } else if (!node.is_table()) {
+        faults_.add(key.source(), fmt::format("{0} in [classes] must be a section: write [classes.{0}]", key.str()));
+      } else {
+        TableReader reader(*node.as_table(), fmt::format("[classes.{}]", key.str()), kClassKeys, faults_);
+        reader.read("max_cold_ttft", config_.classes_[static_cast<std::size_t>(*found)].max_cold_ttft,
+                    positive_duration_of);
+      }
+    }
+  }
+
+  void read_history(const toml::table& table) {
+    TableReader reader(table, "[history]", kHistoryKeys, faults_);
+    reader.read("keep", config_.history_.keep, duration_of);
   }
 
   void read_prefix(const toml::table& table) {

@@ -7,6 +7,7 @@
 //
 // Errors are bad_request with one sentence that names file, line, column, the key and what is allowed; when there are
 // several faults it tells the first and their number.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "base/result.h"
 #include "config/duration.h"
 #include "config/listen_address.h"
+#include "config/schedule.h"
 #include "domain/model.h"
 #include "domain/model_id.h"
 
@@ -46,6 +48,21 @@ struct EngineConfig {
 struct MemoryConfig {
   std::optional<base::Bytes> host_budget;
   std::optional<base::Bytes> reserve;
+};
+
+struct ResidencyConfig {
+  bool prewarm = true;  // warm what is expected to be used, as learnt
+  // What all models together may hold that were warmed like this and not used yet; empty: half of the budget.
+  std::optional<base::Bytes> prewarm_memory;
+  std::vector<Schedule> schedules;
+};
+
+struct ClassConfig {
+  std::optional<Milliseconds> max_cold_ttft;  // empty: any cold start is accepted
+};
+
+struct HistoryConfig {
+  Milliseconds keep{std::chrono::hours(24 * 180)};  // 0: nothing is written
 };
 
 struct PrefixConfig {
@@ -79,6 +96,12 @@ class Config {
   [[nodiscard]] const ServerConfig& server() const { return server_; }
   [[nodiscard]] const EngineConfig& engine() const { return engine_; }
   [[nodiscard]] const MemoryConfig& memory() const { return memory_; }
+  [[nodiscard]] const ResidencyConfig& residency() const { return residency_; }
+  // What holds for a class, whether the file names it or not.
+  [[nodiscard]] const ClassConfig& for_class(domain::ServiceClass service_class) const {
+    return classes_[static_cast<std::size_t>(service_class)];
+  }
+  [[nodiscard]] const HistoryConfig& history() const { return history_; }
   [[nodiscard]] const PrefixConfig& prefix() const { return prefix_; }
   // By name.
   [[nodiscard]] const std::map<std::string, DeclaredPrefix>& prefixes() const { return prefixes_; }
@@ -94,6 +117,9 @@ class Config {
   ServerConfig server_;
   EngineConfig engine_;
   MemoryConfig memory_;
+  ResidencyConfig residency_;
+  std::array<ClassConfig, 3> classes_;  // by domain::ServiceClass
+  HistoryConfig history_;
   PrefixConfig prefix_;
   std::map<std::string, DeclaredPrefix> prefixes_;
   ModelConfig defaults_;

@@ -122,7 +122,7 @@ TEST(Config, RefusesBadValuesAndSaysWhatIsAllowed) {
   for (const auto& [text, told] : {
            BadCase{"[servr]\n",
                    "1:2: unknown section \"servr\"; did you mean \"server\"? sections: server, engine, memory, "
-                   "defaults, models"},
+                   "residency, classes, defaults, models"},
            BadCase{"listen = \"127.0.0.1:1\"", "1:1: unknown key \"listen\""},
            BadCase{"server = 3", "server must be a section: write [server]"},
            BadCase{"[[server]]\n", "server must be a section"},
@@ -150,6 +150,13 @@ TEST(Config, RefusesBadValuesAndSaysWhatIsAllowed) {
            BadCase{"[memory]\nhost_budget = \"1.4 quadrillion\"", "is not a size"},
            BadCase{"[defaults]\nclass = \"interactiv\"",
                    "unknown class; did you mean \"interactive\"? allowed: voice, interactive, background"},
+           BadCase{"[residency]\nschedules = [\"daily 25:00: a resident\"]",
+                   "2:14: the schedule \"daily 25:00: a resident\""},
+           BadCase{"[residency]\nschedules = \"daily\"", "2:13: schedules in [residency]: must be a list of strings"},
+           BadCase{"[residency]\nprewarm = 1", "prewarm in [residency]"},
+           BadCase{"[classes.voise]\n", "1:10: unknown class \"voise\" in [classes]; did you mean \"voice\"?"},
+           BadCase{"[classes]\nvoice = 1", "must be a section: write [classes.voice]"},
+           BadCase{"[classes.voice]\nmax_cold_ttft = 0", "max_cold_ttft in [classes.voice]: must be more than 0"},
            BadCase{"[defaults]\npinned = true", "unknown key \"pinned\" in [defaults]"},
            BadCase{"[defaults]\ncontext = 4096.0", "a whole number from 1 to"},
            BadCase{"[defaults]\nslots = 100000", "a whole number from 1 to 256"},
@@ -204,6 +211,29 @@ TEST(Config, WithoutAHomeTheDataLiesInVar) {
   const auto nothing = [](const char*) -> std::optional<std::string> { return std::nullopt; };
   EXPECT_EQ(parse_config("", "", {}, nothing).value().server().data_dir, "/var/lib/hearth");
   EXPECT_FALSE(parse_config("server.data_dir = \"~/x\"", "f", {}, nothing));
+}
+
+TEST(Config, SchedulesAndWhatAClassIsPromised) {
+  const auto config = parse_config(R"(
+[residency]
+prewarm = false
+prewarm_memory = "2GB"
+schedules = ["weekdays 06:45: voice resident", "sat,sun 09:00-12:00: qwen3-4b resident"]
+[classes.voice]
+max_cold_ttft = "1500ms"
+[history]
+keep = 0
+)",
+                                   "hearth.toml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_FALSE(config->residency().prewarm);
+  EXPECT_EQ(config->residency().prewarm_memory, 2'000'000'000U);
+  ASSERT_EQ(config->residency().schedules.size(), 2U);
+  EXPECT_EQ(config->residency().schedules[0].service_class, domain::ServiceClass::voice);
+  EXPECT_EQ(config->residency().schedules[1].minutes, 180);
+  EXPECT_EQ(config->for_class(domain::ServiceClass::voice).max_cold_ttft, Milliseconds(1500));
+  EXPECT_FALSE(config->for_class(domain::ServiceClass::interactive).max_cold_ttft);
+  EXPECT_EQ(config->history().keep.count(), 0);
 }
 
 class ConfigFile : public testing::Test {

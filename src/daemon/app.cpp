@@ -51,15 +51,23 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
 }
 
 // What of the machine's memory models may have, where the configuration does not say.
-keeper::RoomConfig room_config(const config::MemoryConfig& config, const sys::Memory& memory) {
+keeper::RoomConfig room_config(const config::Config& all, const sys::Memory& memory) {
   constexpr base::Bytes kLeastReserve = 256U << 20;
   constexpr base::Bytes kMostReserve = base::Bytes{2} << 30;
+  const config::MemoryConfig& config = all.memory();
   keeper::RoomConfig room;
   const auto total = memory.memory().total;
   room.reserve = config.reserve.value_or(std::clamp(total.value_or(0) / 20, kLeastReserve, kMostReserve));
   if (total) room.budget = *total - std::min(*total, room.reserve);
   room.budget = config.host_budget.value_or(room.budget);
   return room;
+}
+
+keeper::WarmingRule warming_rule(const config::Config& config, const sys::Memory& memory) {
+  const auto& residency = config.residency();
+  return {.schedules = residency.schedules,
+          .learn = residency.prewarm,
+          .memory = residency.prewarm_memory.value_or(room_config(config, memory).budget / 2)};
 }
 
 // Smaller than the file says where that alone would not fit and nobody has chosen.
@@ -123,8 +131,9 @@ base::Status App::open() {
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
                           [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
                           [this](const artifact::StoredModel& model) { return prefix_held(model); },
-                          room_config(config_.memory(), memory_)});
+                          room_config(config_, memory_), warming_rule(config_, memory_), &zone_});
   make_packed_quota();
+  remember();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
   shelf_ = std::make_unique<StoreShelf>(*keeper_, *store_, pool_);
   prefix_shelf_ = std::make_unique<TierPrefixes>(prefixes_.get(), *keeper_);
@@ -138,6 +147,15 @@ base::Status App::open() {
   http::add_prefix_routes(router_, *prefix_shelf_);
   server_->serve();
   return {};
+}
+
+void App::remember() {
+  Past past = open_past(config_, clock_.wall());
+  if (!past.db) return;
+  keeper_->remember(past.requests, past.events);
+  history_ = std::make_unique<timeline::History>(io_.get_executor(), std::move(past.db), clock_, log_crash);
+  journal_.remember_in(*history_, std::move(past.records));
+  history_->start();
 }
 
 // The store's lock makes this the only server on the data directory, so what is found here belongs to a dead one.
@@ -312,6 +330,7 @@ rt::Task<void> App::stop_on_signal() {
   co_await jobs_->stop();
   co_await keeper_->stop();
   co_await packed_quota_->stop();
+  if (history_) co_await history_->stop();  // last: what the others say at their end is kept
   const bool done = co_await tasks_.join(std::chrono::seconds(15));
   if (!done) spdlog::warn("looking for the engine did not end in time");
   signals_.cancel();

@@ -9,6 +9,7 @@
 #include "daemon/adapters.h"
 #include "daemon/journal.h"
 #include "daemon/packed_quota.h"
+#include "daemon/past.h"
 #include "daemon/prefixes.h"
 #include "engine/launch.h"
 #include "engine/supervisor.h"
@@ -45,6 +46,8 @@ class App {
                                                                       engine::LaunchSpec& launch);
   [[nodiscard]] std::optional<domain::PrefixHeld> prefix_held(const artifact::StoredModel& model);
   void make_packed_quota();
+  // Opens the history and learns from it what earlier runs saw.
+  void remember();
   [[nodiscard]] std::set<std::string> packed_in_use() const;
   void describe_configured(domain::ModelView& view) const;
   [[nodiscard]] keeper::KeepRule keep_rule_of(const domain::ModelId& id) const;
@@ -60,10 +63,12 @@ class App {
   sys::LinuxProcStats stats_;
   sys::LinuxPages pages_;
   sys::LinuxMemory memory_;
+  sys::LinuxTimeZone zone_;
   artifact::StoreFiles store_files_;
   engine::RealPace pace_;
   std::string run_folder_;
-  std::string tier_library_;  // empty: engines run as stock
+  std::string tier_library_;                    // empty: engines run as stock
+  std::unique_ptr<timeline::History> history_;  // null: none is kept
   Journal journal_{io_.get_executor(), clock_};
   EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;

@@ -17,6 +17,7 @@ std::string Journal::header_timing(const domain::RequestObservation& so_far) {
 void Journal::record(domain::RequestObservation observation) {
   domain::RequestRecord record = timeline::assemble(observation);
   policy::add_cause(record, observation, events_.all());
+  if (history_ != nullptr) history_->add(record, observation);
   requests_.add(std::move(record));
 }
 
@@ -36,7 +37,14 @@ void Journal::post_event(domain::Event event) {
 
 void Journal::add_event(domain::Event event) {
   spdlog::info("{}{}{}", event.what, event.model ? " " + *event.model : "", event.why ? ": " + *event.why : "");
+  if (history_ != nullptr) history_->add(event);
   events_.add(std::move(event));
+}
+
+void Journal::remember_in(timeline::History& history, std::vector<domain::RequestRecord> before) {
+  history_ = &history;
+  for (auto& record : before)
+    requests_.add(std::move(record));
 }
 
 }  // namespace hearth::daemon

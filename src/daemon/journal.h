@@ -1,5 +1,6 @@
 #pragma once
-// The memory of the server: requests as they were observed and told, and the events that explain them.
+// The memory of the server: requests as they were observed and told, and the events that explain them; those of earlier
+// runs too, where a history is kept.
 //
 // Thread: the I/O thread, except post_event, which any thread may call.
 #include <string>
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "http/ports.h"
 #include "timeline/event_log.h"
+#include "timeline/history.h"
 #include "timeline/request_id.h"
 #include "timeline/request_log.h"
 
@@ -28,6 +30,9 @@ class Journal final : public http::RequestJournal {
   // Takes an event from another thread over to the I/O thread. The journal must outlive the loop's last turn.
   void post_event(domain::Event event);
   void add_event(domain::Event event);
+  // From now on what is added is remembered there too; `history` outlives the loop's last turn. `before`: the requests
+  // of an earlier run, oldest first.
+  void remember_in(timeline::History& history, std::vector<domain::RequestRecord> before);
 
  private:
   rt::asio::any_io_executor executor_;
@@ -35,6 +40,7 @@ class Journal final : public http::RequestJournal {
   timeline::RequestIds ids_;
   timeline::RequestLog requests_;
   timeline::EventLog events_;
+  timeline::History* history_ = nullptr;
 };
 
 }  // namespace hearth::daemon

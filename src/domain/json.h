@@ -16,6 +16,7 @@ namespace hearth::domain {
 
 using Json = nlohmann::ordered_json;
 
+[[nodiscard]] Json to_json(const ColdStart& cold);
 [[nodiscard]] Json to_json(const ModelView& model);
 [[nodiscard]] Json to_json(const RequestRecord& record);
 [[nodiscard]] Json to_json(const EngineInfo& engine);

@@ -140,6 +140,8 @@ std::string_view name_of(KeepSource source) {
       return "pin";
     case KeepSource::schedule:
       return "schedule";
+    case KeepSource::demand:
+      return "demand";
   }
   return "";
 }

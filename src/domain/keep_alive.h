@@ -35,7 +35,7 @@ struct KeepAlive {
 [[nodiscard]] bool outlasts(const KeepAlive& one, const KeepAlive& other);
 
 // Where a wish to keep a model comes from.
-enum class KeepSource { request, config, api, pin, schedule };
+enum class KeepSource { request, config, api, pin, schedule, demand };
 [[nodiscard]] std::string_view name_of(KeepSource source);
 
 // One owner's wish, as it is told.

@@ -34,6 +34,25 @@ struct PrefixHeld {
   base::Bytes bytes_disk = 0;
 };
 
+// When a model is expected to be used, and what became of loads that came before anybody had asked.
+struct ExpectedUse {
+  double reuse = 0;  // probability that it is used within the horizon, as learnt
+  double horizon_ms = 0;
+  std::optional<base::Wall> next;  // when it is to be warm next though nobody has asked; empty: nothing is known
+  std::optional<std::string> why;  // who says so: a schedule as it is written, or "learnt"
+  std::uint64_t prewarms = 0;      // loads that nobody waited for
+  std::uint64_t used = 0;          // of these, used in time
+  std::uint64_t wasted = 0;        // of these, not
+};
+
+// What the class of a model is promised of its first token after a start from nothing.
+struct ColdStart {
+  double expected_ms = 0;
+  std::optional<double> limit_ms;  // of its class; empty: any cold start is accepted
+  bool kept = true;                // false: the limit cannot be kept, and a cold start of that length is accepted
+  std::string why;                 // one clause
+};
+
 // All of it is owned by whoever asked; a snapshot, already stale when read.
 struct ModelView {
   ModelId id;
@@ -55,6 +74,10 @@ struct ModelView {
   // nothing is known.
   std::optional<base::Bytes> reread_per_token;
   Keep keep;
+  std::optional<ExpectedUse> expected = std::nullopt;
+  std::optional<ColdStart> cold_start = std::nullopt;
+  // It and others push each other out: who, what they need, and who is kept on purpose. Empty: it does not.
+  std::optional<std::string> thrashing = std::nullopt;
   std::optional<double> ready_in_ms;  // estimate of the time until a request can be sent to the engine
   std::string ready_basis;            // where the estimate comes from, for people
   std::optional<base::Wall> last_used_at;

@@ -66,6 +66,17 @@ Json keep_of(const Keep& keep) {
           {"votes", std::move(votes)}};
 }
 
+Json expected_of(const std::optional<ExpectedUse>& expected) {
+  if (!expected) return nullptr;
+  return {{"reuse", expected->reuse},
+          {"horizon_ms", expected->horizon_ms},
+          {"next_prewarm_at", instant_or_null(expected->next)},
+          {"why", or_null(expected->why)},
+          {"prewarms", expected->prewarms},
+          {"used", expected->used},
+          {"wasted", expected->wasted}};
+}
+
 Json failure_of(const std::optional<Failure>& failure) {
   if (!failure) return nullptr;
   return {{"reason", failure->reason},
@@ -74,6 +85,11 @@ Json failure_of(const std::optional<Failure>& failure) {
 }
 
 }  // namespace
+
+Json to_json(const ColdStart& cold) {
+  return {
+      {"expected_ms", cold.expected_ms}, {"limit_ms", or_null(cold.limit_ms)}, {"kept", cold.kept}, {"why", cold.why}};
+}
 
 Json to_json(const ModelView& model) {
   return {{"id", model.id.text()},
@@ -90,6 +106,9 @@ Json to_json(const ModelView& model) {
             {"reread_per_token", or_null(model.reread_per_token)},
             {"locked", or_null(at(model.layers, Layer::weights).locked)}}},
           {"keep", keep_of(model.keep)},
+          {"expected", expected_of(model.expected)},
+          {"cold_start", model.cold_start ? to_json(*model.cold_start) : Json(nullptr)},
+          {"thrashing", or_null(model.thrashing)},
           {"ready_in_ms", {{"estimate", or_null(model.ready_in_ms)}, {"basis", model.ready_basis}}},
           {"last_used_at", instant_or_null(model.last_used_at)},
           {"requests", model.requests},

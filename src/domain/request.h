@@ -96,6 +96,7 @@ struct RequestObservation {
   std::optional<base::Mono> first_token;    // first content (or reasoning, or tool call) seen from the engine
   base::Mono finished;                      // last byte handed to the client's socket
   std::optional<StartObservation> start;    // the engine start it waited for
+  std::optional<ColdStart> cold_start;      // what its class was promised, where a start was paid or a limit not kept
   bool engine_was_busy = false;             // other requests held every slot when it was sent
   std::optional<EngineTimings> timings;
   std::optional<ProbeTimes> probe;  // only when no other request ran on this engine meanwhile
@@ -171,6 +172,7 @@ struct RequestRecord {
   LayerReadings before;
   std::optional<Cause> cause;              // empty when no layer missed
   std::optional<std::string> start_flags;  // of the engine start it waited for: StartObservation::flags
+  std::optional<ColdStart> cold_start;     // as observed
   HostReading host;
 };
 

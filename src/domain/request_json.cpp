@@ -282,6 +282,17 @@ std::optional<TokenCounts> read_tokens(Fields& from) {
                      .generated = fields.count<std::int64_t>("generated")};
 }
 
+std::optional<ColdStart> read_cold_start(Fields& from) {
+  const Json* found = from.find("cold_start");
+  if (found == nullptr) return std::nullopt;
+  Fields fields = from.inside("cold_start", *found);
+  const Json* kept = fields.find("kept");
+  return ColdStart{.expected_ms = fields.number("expected_ms"),
+                   .limit_ms = fields.maybe_number("limit_ms"),
+                   .kept = kept != nullptr && kept->is_boolean() && kept->get<bool>(),
+                   .why = fields.maybe_text("why").value_or("")};
+}
+
 HostReading read_host(Fields& from) {
   const Json* found = from.find("host");
   if (found == nullptr) return {};
@@ -311,6 +322,7 @@ Json to_json(const RequestRecord& record) {
           {"before", written(record.before)},
           {"cause", written(record.cause)},
           {"start_flags", or_null(record.start_flags)},
+          {"cold_start", record.cold_start ? to_json(*record.cold_start) : Json(nullptr)},
           {"host", written(record.host)}};
 }
 
@@ -334,6 +346,7 @@ base::Result<RequestRecord> request_from_json(const Json& json) {
   record.before = read_layers(from);
   record.cause = read_cause(from);
   record.start_flags = from.maybe_text("start_flags");
+  record.cold_start = read_cold_start(from);
   record.host = read_host(from);
   if (failure) return std::unexpected(*failure);
   return record;

@@ -40,13 +40,6 @@ Claim larger_of(const Claim& left, const Claim& right) {
 
 Books::Books(Parts parts) : parts_(std::move(parts)), ledger_(Footprint::host(parts_.budget), parts_.reserve) {}
 
-policy::Moment Books::moment() const {
-  // 1970 began on a Thursday; the week that counts begins on a Monday. The profile is read as it is written, in UTC.
-  constexpr std::int64_t kThursday = 3 * 24 * 60;
-  const auto minutes = std::chrono::floor<std::chrono::minutes>(parts_.clock.wall().time_since_epoch()).count();
-  return {.at = parts_.clock.now(), .local_minute = minutes + kThursday};
-}
-
 void Books::reconcile() {
   follow();
   note_host();
@@ -117,11 +110,11 @@ void Books::note_host() {
   ledger_.note_host(host);
 }
 
-void Books::use_began(const domain::ModelId& id) { tenants_[id].demand.request_began(moment(), parts_.demand); }
+void Books::use_began(const domain::ModelId& id) { parts_.demands.use_began(id); }
 
 void Books::use_ended(const domain::ModelId& id) {
   Tenant& tenant = tenants_[id];
-  tenant.demand.request_ended(moment());
+  parts_.demands.use_ended(id);
   tenant.last_used = parts_.clock.now();
   tenant.ageing = ageing_;
 }
@@ -195,13 +188,13 @@ policy::Held Books::held_of(const domain::ModelId& id, const Resident& resident,
   held.pinned = parts_.pinned(id) && held.rung != Rung::cold;
   const auto verdict = resident.votes.verdict(parts_.clock.now());
   if (!verdict.unload_now) held.kept_until = verdict.until;
+  held.uses = parts_.demands.uses(id);
+  held.reuse = parts_.demands.reuse(id, parts_.horizon);
   const auto found = tenants_.find(id);
   if (found == tenants_.end()) return held;
   const Tenant& tenant = found->second;
   held.since = tenant.since;
   held.last_used = tenant.last_used;
-  held.uses = tenant.demand.uses(parts_.clock.now(), parts_.demand.half_life);
-  held.reuse = tenant.demand.reuse(moment(), parts_.horizon);
   held.ageing = tenant.ageing;
   return held;
 }
@@ -253,6 +246,7 @@ std::uint64_t Books::evictions(const domain::ModelId& id) const {
 
 void Books::forget(const domain::ModelId& id) {
   estimator_.forget(id);
+  parts_.demands.forget(id);
   if (!promised(id)) tenants_.erase(id);
 }
 

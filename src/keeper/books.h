@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "domain/machine.h"
+#include "keeper/demands.h"
 #include "keeper/resident.h"
-#include "policy/demand.h"
 #include "policy/eviction.h"
 #include "policy/ledger.h"
 #include "sys/memory.h"
@@ -33,7 +33,7 @@ class Books {
     std::function<bool(const Resident&)> can_hibernate;
     base::Bytes budget;   // of host memory
     base::Bytes reserve;  // of host memory, for the rest of the machine
-    policy::DemandConfig demand;
+    Demands& demands;
     base::Duration horizon;  // how far ahead reuse counts
   };
   explicit Books(Parts parts);
@@ -87,7 +87,6 @@ class Books {
     policy::Rung rung = policy::Rung::cold;
     base::Mono since = {};
     base::Mono last_used = {};
-    policy::Demand demand;
     double ageing = 0;  // L when it was last used
     std::uint64_t evictions = 0;
     bool away = false;                       // evicted, and not loaded since
@@ -100,7 +99,6 @@ class Books {
   void settle(const domain::ModelId& id, const Resident& resident);
   void settle_ready(const domain::ModelId& id, const Resident& resident, Tenant& tenant);
   void note_host();
-  [[nodiscard]] policy::Moment moment() const;
   [[nodiscard]] policy::Held held_of(const domain::ModelId& id, const Resident& resident, std::size_t waiters,
                                      bool spare_waiting) const;
   [[nodiscard]] bool hibernates(const domain::ModelId& id, const Resident& resident) const;

@@ -60,6 +60,8 @@ Keeper::Keeper(KeeperParts parts)
       counters_(parts_.stats, parts_.memory, parts_.clock),
       host_(parts_.memory, parts_.clock),
       changer_(parts_.pool, parts_.pages, parts_.clock),
+      demands_(parts_.clock, parts_.zone, parts_.room.policy.demand),
+      expectations_(demands_, parts_.warming.schedules, parts_.warming.learn),
       room_(room_parts()),
       cooler_({.executor = parts_.executor,
                .clock = parts_.clock,
@@ -67,9 +69,11 @@ Keeper::Keeper(KeeperParts parts)
                .changer = changer_,
                .pinned = [this](const domain::ModelId& id) { return is_pinned(id); },
                .on_event = parts_.on_event}),
+      warmer_(warmer_parts()),
       tasks_(parts_.executor, parts_.on_crash) {
   tasks_.spawn(cooler_.run());
   tasks_.spawn(room_.run());
+  tasks_.spawn(warmer_.run());
 }
 
 Keeper::~Keeper() = default;
@@ -80,6 +84,7 @@ Room::Parts Keeper::room_parts() {
           .memory = parts_.memory,
           .stats = parts_.stats,
           .residents = residents_,
+          .demands = demands_,
           .hibernate = [this](std::shared_ptr<Resident> resident) { return changer_.hibernate(std::move(resident)); },
           .can_hibernate =
               [](const Resident& resident) {
@@ -93,6 +98,69 @@ Room::Parts Keeper::room_parts() {
           .on_event = parts_.on_event,
           .on_crash = parts_.on_crash,
           .config = parts_.room};
+}
+
+Warmer::Parts Keeper::warmer_parts() {
+  return {.executor = parts_.executor,
+          .clock = parts_.clock,
+          .residents = residents_,
+          .room = room_,
+          .demands = demands_,
+          .expectations = expectations_,
+          .memory = parts_.warming.memory,
+          .class_of = [this](const domain::ModelId& id) { return parts_.keep_rule(id).service_class; },
+          .stored = [this] { return stored_ids(); },
+          .resident = [this](domain::ModelId id) { return resident_for(std::move(id)); },
+          .bring_up = [this](domain::ModelId id,
+                             std::shared_ptr<Resident> of) { return bring_up(std::move(id), std::move(of)); },
+          .on_event = parts_.on_event};
+}
+
+void Keeper::remember(const std::vector<timeline::RequestRow>& requests, const std::vector<domain::Event>& events) {
+  std::map<domain::ModelId, std::vector<Demands::Use>> uses;
+  for (const auto& row : requests) {
+    const auto id = domain::ModelId::parse(row.model);
+    if (!id) continue;
+    uses[*id].push_back({.began = row.at, .lasted = base::from_ms(row.total_ms)});
+    if (!row.start_ms) continue;
+    auto& starts = starts_before_[*id];
+    starts.push_back(base::from_ms(*row.start_ms));
+    if (starts.size() > Resident::kStartsRemembered) starts.pop_front();
+  }
+  for (const auto& [id, all] : uses)
+    demands_.learn(id, all);
+  for (const auto& event : events) {
+    if (!event.model) continue;
+    if (const auto id = domain::ModelId::parse(*event.model)) expectations_.count_before(*id, event);
+  }
+}
+
+rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
+  const auto models = co_await parts_.pool.run([this] { return parts_.store.list(); });
+  std::vector<domain::ModelId> ids;
+  for (const auto& model : models)
+    ids.push_back(model.manifest.id);
+  co_return ids;
+}
+
+// As a request would, but for the request.
+rt::Task<base::Status> Keeper::bring_up(domain::ModelId id, std::shared_ptr<Resident> resident) {
+  if (resident->hibernated()) {
+    auto woken = co_await changer_.wake(resident);
+    if (!woken) co_return base::pass(woken);
+    co_return base::Status{};
+  }
+  if (resident->prefix && !has_process(resident->state())) tasks_.spawn(prefetch_beside(resident));
+  auto ready = co_await resident->supervisor().ensure_ready();
+  if (!ready) co_return base::pass(ready);
+  note_ready(*resident, *ready);
+  measure_when_idle(id, *resident);
+  co_return base::Status{};
+}
+
+void Keeper::note_ready(Resident& resident, const engine::Ready& ready) {
+  if (resident.prefix) resident.prefix->attach(ready.socket_path, ready.generation);
+  if (ready.start && ready.start->ready) resident.started_in(*ready.start->ready - ready.start->spawned);
 }
 
 // Whatever the store has of the same architecture and number of parameters, by what its file promises.
@@ -125,6 +193,8 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
     place->second->context = service->context;
     place->second->needs = std::move(service->needs);
     place->second->prefix = std::move(service->prefix);
+    for (const auto& start : starts_before_[id])
+      place->second->started_in(start);
     place->second->supervisor().on_settled([this] { room_.look_again(); });
   }
   co_return place->second;
@@ -145,12 +215,11 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   if ((*resident)->prefix && !has_process((*resident)->state())) tasks_.spawn(prefetch_beside(*resident));
   auto ready = co_await (*resident)->supervisor().ensure_ready();
   if (!ready) co_return base::pass(ready);
-  if ((*resident)->prefix) (*resident)->prefix->attach(ready->socket_path, ready->generation);
+  note_ready(**resident, *ready);
   const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
   (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(*resident));
-  if (ready->start && ready->start->ready) (*resident)->started_in(*ready->start->ready - ready->start->spawned);
   const auto on_end = [this, id](Resident& left) {
     if (left.in_flight() == 0) measure_when_idle(id, left);
   };
@@ -167,6 +236,8 @@ std::shared_ptr<Claim> Keeper::claim_for(const domain::ModelId& id, std::shared_
   if (asker.keep_alive) wish = wish_of(*asker.keep_alive);
   resident->votes.request_began(asker.owner, wish, wish_of(parts_.keep_rule(id).otherwise), parts_.clock.now());
   room_.books().use_began(id);
+  warmer_.used(id);
+  if (asker.keep_alive && asker.keep_alive->is_unload()) expectations_.told_to_go(id);
   return std::make_shared<Claim>(std::move(resident), asker.owner, parts_.clock, [this, id] {
     room_.books().use_ended(id);
     room_.look_again();
@@ -197,6 +268,7 @@ rt::Task<base::Status> Keeper::unload(domain::ModelId id, domain::Asker asker) {
                                      "configuration",
                                      id.text()));
   }
+  expectations_.told_to_go(id);
   const auto known = residents_.find(id);
   if (known == residents_.end()) co_return base::Status{};
   const std::shared_ptr<Resident> resident = known->second;
@@ -309,6 +381,8 @@ rt::Task<domain::ModelView> Keeper::view_of(artifact::StoredModel model) {
   if (const std::string folder = parts_.packed_folder(model); !folder.empty()) {
     view.packed_key = std::filesystem::path(folder).filename();
   }
+  view.expected =
+      expectations_.describe(view.id, view.service_class, parts_.room.policy.eviction.horizon, parts_.clock.wall());
   const auto resident = residents_.find(view.id);
   if (resident == residents_.end()) {
     view.keep = keep_of({}, view.pinned, parts_.clock.now(), parts_.clock.wall());
@@ -355,6 +429,7 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
     residents_.erase(id);
     room_.books().forget(id);
+    expectations_.forget(id);
     room_.look_again();
   }
   co_return co_await parts_.pool.run([&] { return parts_.store.remove(id); });
@@ -465,6 +540,7 @@ rt::Task<WorkResult> Keeper::cool(domain::ModelId id, Layer layer) {
   auto model = co_await stored(id);
   if (!model) co_return base::pass(model);
   if (layer == Layer::pages) co_return co_await changer_.cool_pages(model->path);
+  if (layer == Layer::process || layer == Layer::weights) expectations_.told_to_go(id);
   if (layer == Layer::process) co_return co_await stop_engine(id);
   if (layer == Layer::prefix) co_return co_await cool_prefix(id);
   if (layer != Layer::weights) co_return std::unexpected(cannot_change(domain::LayerAction::cool, layer));

@@ -21,9 +21,11 @@
 #include "keeper/lease.h"
 #include "keeper/resident.h"
 #include "keeper/room.h"
+#include "keeper/warmer.h"
 #include "rt/blocking_pool.h"
 #include "rt/task_group.h"
 #include "sys/pages.h"
+#include "timeline/history_db.h"
 
 namespace hearth::keeper {
 
@@ -41,6 +43,13 @@ struct KeepRule {
   domain::KeepAlive otherwise;  // for an asker who says nothing
   bool pinned = false;
   domain::ServiceClass service_class = domain::ServiceClass::interactive;
+};
+
+// What is warmed though nobody has asked.
+struct WarmingRule {
+  std::vector<policy::Schedule> schedules;
+  bool learn = false;      // act on what was learnt of when models are used
+  base::Bytes memory = 0;  // for what was loaded because of that and is not used yet, all models together
 };
 
 // What the keeper works with; all of it outlives the keeper.
@@ -64,12 +73,17 @@ struct KeeperParts {
   // What is stored of the model's prompts; empty when it is not known or nothing is kept. May be left out.
   std::function<std::optional<domain::PrefixHeld>(const artifact::StoredModel&)> prefix_held = {};
   RoomConfig room = {};
+  WarmingRule warming = {};
+  const sys::TimeZone* zone = nullptr;  // null: UTC
 };
 
 class Keeper {
  public:
   explicit Keeper(KeeperParts parts);
   ~Keeper();
+
+  // What earlier runs saw, oldest first. REQUIRES: nothing was asked of this keeper yet.
+  void remember(const std::vector<timeline::RequestRow>& requests, const std::vector<domain::Event>& events);
 
   // Waits until an engine with this model can take a request: for its memory (Room::admit), then for its start. Cancel:
   // the caller leaves, a start under way goes on, and the model is then kept as the caller wished.
@@ -104,6 +118,9 @@ class Keeper {
   // Cools what is due now; the keeper does so by itself when the time comes.
   [[nodiscard]] rt::Task<void> cool_what_is_due() { return cooler_.cool_what_is_due(); }
 
+  // Warms what is expected to be used now; the keeper does so by itself every 15 seconds.
+  [[nodiscard]] rt::Task<void> warm_what_is_expected() { return warmer_.look(); }
+
   // Something was declared for this model: it is looked after when it is idle next, which may be now.
   void settle_soon(const domain::ModelId& id);
   // Reads all that is kept of a model on disk. What is damaged is set aside: the model's file (its entry with it), or
@@ -137,6 +154,10 @@ class Keeper {
   [[nodiscard]] std::shared_ptr<Claim> claim_for(const domain::ModelId& id, std::shared_ptr<Resident> resident,
                                                  const domain::Asker& asker);
   [[nodiscard]] Room::Parts room_parts();
+  [[nodiscard]] Warmer::Parts warmer_parts();
+  [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();
+  [[nodiscard]] rt::Task<base::Status> bring_up(domain::ModelId id, std::shared_ptr<Resident> resident);
+  void note_ready(Resident& resident, const engine::Ready& ready);
   [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
   [[nodiscard]] rt::Task<void> wake_beside(std::shared_ptr<Resident> resident);
@@ -158,8 +179,12 @@ class Keeper {
   HostSampler host_;
   LayerChanger changer_;
   Residents residents_;
+  std::map<domain::ModelId, std::deque<base::Duration>> starts_before_;  // of earlier runs, for its resident to come
+  Demands demands_;
+  Expectations expectations_;
   Room room_;
   Cooler cooler_;
+  Warmer warmer_;
   std::multiset<base::Mono> waiting_since_;
   rt::TaskGroup tasks_;
 };

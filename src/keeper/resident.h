@@ -19,6 +19,8 @@ namespace hearth::keeper {
 
 class Resident {
  public:
+  static constexpr std::size_t kStartsRemembered = 16;
+
   // `slots`: how many requests the engine works on at a time; the rest wait inside it.
   Resident(std::unique_ptr<engine::Supervisor> supervisor, unsigned slots)
       : supervisor_(std::move(supervisor)), slots_(slots) {}
@@ -69,7 +71,6 @@ class Resident {
   bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
 
  private:
-  static constexpr std::size_t kStartsRemembered = 16;
   std::unique_ptr<engine::Supervisor> supervisor_;
   unsigned slots_;
   std::size_t in_flight_ = 0;

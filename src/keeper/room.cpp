@@ -36,7 +36,7 @@ Room::Room(Parts parts)
               .can_hibernate = parts_.can_hibernate,
               .budget = parts_.config.budget,
               .reserve = parts_.config.reserve,
-              .demand = parts_.config.policy.demand,
+              .demands = parts_.demands,
               .horizon = parts_.config.policy.eviction.horizon}),
       demoter_({.clock = parts_.clock,
                 .residents = parts_.residents,
@@ -285,6 +285,31 @@ rt::Task<void> Room::carry_out(policy::EvictionPlan plan, std::string by) {
   co_await demoter_.run(std::move(plan), std::move(by));
 }
 
+std::vector<policy::Held> Room::held() {
+  books_.reconcile();
+  return books_.held(waiters(), true);
+}
+
+rt::Task<base::Result<Room::Admission>> Room::promote(policy::Promotion promotion, std::shared_ptr<Resident> resident,
+                                                      std::string by) {
+  const ModelId id = promotion.id;
+  if (!may_grow()) co_return base::fail(ErrorCode::loading, "memory is wanted by others");
+  if (!promotion.demotions.empty()) {
+    policy::EvictionPlan plan;
+    plan.demotions = std::move(promotion.demotions);
+    begin(std::move(plan), by + " of " + id.text());
+  }
+  while (carrying_)
+    (void)co_await changed_.wait_until(std::chrono::steady_clock::now() + kLookAgain);
+  if (!may_grow()) co_return base::fail(ErrorCode::loading, "memory is wanted by others");
+  books_.reconcile();
+  if (!books_.on_its_way(id, *resident)) {
+    if (auto reserved = books_.reserve(id, *resident); !reserved) co_return base::pass(reserved);
+    note_load(id);
+  }
+  co_return std::make_unique<Promise>(*this, id);
+}
+
 void Room::note_load(const ModelId& id) {
   tell("memory_reserved", id, "for its load", books_.holds(id).total());
   if (!books_.comes_back(id)) return;
@@ -327,6 +352,7 @@ void Room::look_at_pressure() {
   auto decision = policy::judge_pressure(reading, parts_.config.reserve, held, pressure_, parts_.config.policy.pressure,
                                          parts_.config.policy.eviction, parts_.clock.now());
   pressure_text_ = decision.reason;
+  may_grow_ = decision.may_grow;
   if (decision.level != level_)
     tell("pressure", std::nullopt, fmt::format("{}: {}", name_of(decision.level), decision.reason));
   level_ = decision.level;
@@ -339,6 +365,7 @@ rt::Task<void> Room::run() {
     const bool idle = books_.ledger().accounts().empty();
     if (idle) {
       counters_.reset();
+      may_grow_ = true;  // nothing is watched while nothing is held; the ledger still keeps the reserve
       (void)co_await changed_.wait_until(base::Mono::max());
     } else {
       const bool waited = co_await rt::pause(kEvery);

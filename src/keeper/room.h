@@ -22,6 +22,7 @@
 #include "keeper/demoter.h"
 #include "policy/pressure.h"
 #include "policy/residency.h"
+#include "policy/warming.h"
 #include "rt/notice.h"
 #include "rt/task_group.h"
 
@@ -45,6 +46,7 @@ class Room {
     const sys::Memory& memory;
     const sys::ProcStats& stats;
     const Residents& residents;
+    Demands& demands;
     std::function<rt::Task<WorkResult>(std::shared_ptr<Resident>)> hibernate;
     std::function<bool(const Resident&)> can_hibernate;
     std::function<bool(const domain::ModelId&)> pinned;
@@ -80,6 +82,15 @@ class Room {
   // What admit would do now.
   [[nodiscard]] rt::Task<domain::LoadPlan> plan(domain::ModelId id, std::shared_ptr<Resident> resident,
                                                 std::optional<domain::ServiceClass> asked);
+
+  // Memory for a load that nobody waits for: its demotions are carried out, then it is promised. Errors: does_not_fit,
+  // loading (requests wait, or another plan is under way: they go first); cancelled.
+  [[nodiscard]] rt::Task<base::Result<Admission>> promote(policy::Promotion promotion,
+                                                          std::shared_ptr<Resident> resident, std::string by);
+  // Whether such a load may be thought of: nobody waits, nothing is under way, and the machine is not short of memory.
+  [[nodiscard]] bool may_grow() const { return queue_.empty() && !carrying_ && !stopping_ && may_grow_; }
+  // Every model with what it holds now.
+  [[nodiscard]] std::vector<policy::Held> held();
 
   // Requests, engines or wishes have changed: those who wait look again.
   void look_again() {
@@ -142,6 +153,7 @@ class Room {
   std::uint64_t tickets_ = 0;
   bool carrying_ = false;
   bool stopping_ = false;
+  bool may_grow_ = true;  // by what pressure was seen last
   std::vector<policy::Reload> reloads_;
   std::optional<std::string> thrashing_;
   policy::PressureMemory pressure_;

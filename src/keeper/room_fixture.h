@@ -136,6 +136,7 @@ class RoomFixture : public testing::Test {
                              .memory = memory,
                              .stats = stats,
                              .residents = residents,
+                             .demands = demands,
                              .hibernate = [this](std::shared_ptr<Resident> who) { return hibernate(std::move(who)); },
                              .can_hibernate = [this](const Resident& who) { return script_of(who).hibernates; },
                              .pinned = [this](const domain::ModelId& id) { return pinned.contains(id); },
@@ -245,6 +246,8 @@ class RoomFixture : public testing::Test {
   sys::FakeProcStats stats;
   LoopPace pace;
   RoomConfig config;
+  sys::FakeTimeZone zone;
+  Demands demands{clock, &zone, policy::DemandConfig{}};
   int pids = 100;
   std::map<domain::ModelId, EngineScript> scripts;
   std::map<domain::ModelId, domain::ServiceClass> classes;

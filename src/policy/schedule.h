@@ -1,36 +1,16 @@
 #pragma once
-// Plain schedules: "weekdays 06:45: voice resident", "sat,sun 09:00-12:00: qwen3-4b resident".
-//
-//   DAYS TIME[-TIME]: WHO resident
-// DAYS: daily, weekdays, weekend, or mon tue wed thu fri sat sun joined by commas. TIME: HH:MM of local time. Without
-// an end it lasts one hour; an end before the start is on the next day. WHO: a model, or a class (all its models).
-#include <bitset>
+// What the schedules of the configuration say of a model at a moment (their form: config/schedule.h).
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "base/result.h"
-#include "domain/model.h"
-#include "domain/model_id.h"
+#include "config/schedule.h"
 #include "policy/demand.h"
 
 namespace hearth::policy {
 
-struct Schedule {
-  std::bitset<7> days;  // Monday first
-  int from_minute = 0;  // of the day
-  int minutes = 60;     // how long
-  std::optional<domain::ModelId> model;
-  std::optional<domain::ServiceClass> service_class;
-  std::string text;  // as written
-
-  [[nodiscard]] bool applies_to(const domain::ModelId& id, domain::ServiceClass of_class) const;
-};
-
-// Errors: bad_request, with what was not understood and the form.
-[[nodiscard]] base::Result<Schedule> parse_schedule(std::string_view text);
+using config::parse_schedule;
+using config::Schedule;
 
 struct ScheduledTime {
   bool active = false;

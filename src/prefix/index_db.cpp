@@ -1,16 +1,13 @@
 #include "prefix/index_db.h"
 
-#include <fmt/format.h>
-#include <sqlite3.h>
-
 #include <cstring>
 
 namespace hearth::prefix {
 namespace {
 
 using base::ErrorCode;
+using Query = base::Database::Query;
 
-constexpr int kVersion = 1;
 constexpr const char* kSchema = R"(
   CREATE TABLE IF NOT EXISTS state(
     key TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, tokens BLOB NOT NULL, state_bytes INTEGER NOT NULL,
@@ -21,119 +18,26 @@ constexpr const char* kSchema = R"(
     model_digest TEXT NOT NULL, engine TEXT NOT NULL, at_ms INTEGER NOT NULL, why TEXT NOT NULL,
     PRIMARY KEY(model_digest, engine)
   ) WITHOUT ROWID;
-  PRAGMA user_version = 1;
 )";
 
-base::Error error_of(sqlite3* db, std::string_view what) {
-  const int code = db == nullptr ? SQLITE_NOMEM : sqlite3_errcode(db);
-  const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-  const bool full = code == SQLITE_FULL;
-  return {damaged ? ErrorCode::corrupt
-          : full  ? ErrorCode::no_space
-                  : ErrorCode::io,
-          fmt::format("{} the prefix index: {}", what, db == nullptr ? "no memory" : sqlite3_errmsg(db))};
+constexpr base::Database::Format kFormat{.name = "the prefix index", .version = 1, .schema = kSchema};
+
+Tokens tokens_of(std::span<const std::byte> bytes) {
+  Tokens tokens(bytes.size() / sizeof(Token));
+  if (!tokens.empty()) std::memcpy(tokens.data(), bytes.data(), tokens.size() * sizeof(Token));
+  return tokens;
 }
 
 }  // namespace
 
-// One prepared statement. Binding begins at 1.
-class IndexDb::Query {
- public:
-  Query(sqlite3* db, const char* sql) : db_(db) {
-    if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) statement_ = nullptr;
-  }
-  ~Query() { sqlite3_finalize(statement_); }
-  Query(const Query&) = delete;
-  Query& operator=(const Query&) = delete;
-
-  Query& text(std::string_view value) {
-    sqlite3_bind_text(statement_, ++bound_, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
-    return *this;
-  }
-  Query& number(std::int64_t value) {
-    sqlite3_bind_int64(statement_, ++bound_, value);
-    return *this;
-  }
-  Query& real(std::optional<double> value) {
-    ++bound_;
-    if (value) sqlite3_bind_double(statement_, bound_, *value);
-    return *this;
-  }
-  Query& blob(TokenView value) {
-    sqlite3_bind_blob64(statement_, ++bound_, value.data(), value.size_bytes(), SQLITE_TRANSIENT);
-    return *this;
-  }
-
-  // True while there is a row.
-  base::Result<bool> step() {
-    const int code = statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_);
-    if (code == SQLITE_ROW) return true;
-    if (code == SQLITE_DONE) return false;
-    return std::unexpected(error_of(db_, "using"));
-  }
-  base::Status run() {
-    auto row = step();
-    if (!row) return base::pass(row);
-    return {};
-  }
-  [[nodiscard]] std::string text_at(int column) const {
-    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-    return text == nullptr ? std::string() : std::string(text);
-  }
-  [[nodiscard]] std::int64_t number_at(int column) const { return sqlite3_column_int64(statement_, column); }
-  [[nodiscard]] std::optional<double> real_at(int column) const {
-    if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
-    return sqlite3_column_double(statement_, column);
-  }
-  [[nodiscard]] Tokens tokens_at(int column) const {
-    const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-    Tokens tokens(bytes / sizeof(Token));
-    if (!tokens.empty())
-      std::memcpy(tokens.data(), sqlite3_column_blob(statement_, column), tokens.size() * sizeof(Token));
-    return tokens;
-  }
-
- private:
-  sqlite3* db_;
-  sqlite3_stmt* statement_ = nullptr;
-  int bound_ = 0;
-};
-
 base::Result<std::unique_ptr<IndexDb>> IndexDb::open(const std::string& path) {
-  sqlite3* db = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
-  std::unique_ptr<IndexDb> index(new IndexDb(db));
-  if (opened != SQLITE_OK) return std::unexpected(error_of(db, "opening"));
-  if (auto prepared = index->prepare_schema(); !prepared) return base::pass(prepared);
-  return index;
-}
-
-IndexDb::~IndexDb() { sqlite3_close_v2(db_); }
-
-base::Status IndexDb::execute(const char* sql) {
-  if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return std::unexpected(error_of(db_, "using"));
-  return {};
-}
-
-base::Status IndexDb::prepare_schema() {
-  sqlite3_busy_timeout(db_, 2000);
-  // The records are the truth: a power loss may take the last rows, which are made again.
-  if (auto set = execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"); !set) return set;
-  Query check(db_, "PRAGMA quick_check(1)");
-  auto checked = check.step();
-  if (!checked) return base::pass(checked);
-  if (!*checked || check.text_at(0) != "ok") return base::fail(ErrorCode::corrupt, "the prefix index is damaged");
-  Query version(db_, "PRAGMA user_version");
-  auto told = version.step();
-  if (!told) return base::pass(told);
-  if (version.number_at(0) > kVersion)
-    return base::fail(ErrorCode::unsupported, "the prefix index is of a version that a newer hearth wrote");
-  return execute(kSchema);
+  auto db = base::Database::open(path, kFormat);
+  if (!db) return base::pass(db);
+  return std::unique_ptr<IndexDb>(new IndexDb(std::move(*db)));
 }
 
 base::Result<std::vector<IndexRow>> IndexDb::rows() {
-  Query query(db_,
+  Query query(*db_,
               "SELECT key, fingerprint, state_bytes, state_sha256, saved_at_ms, prefill_ms_per_token, origin, name, "
               "model, engine, uses, last_used_ms FROM state");
   std::vector<IndexRow> rows;
@@ -159,19 +63,19 @@ base::Result<std::vector<IndexRow>> IndexDb::rows() {
 }
 
 base::Result<Tokens> IndexDb::tokens(const std::string& key) {
-  Query query(db_, "SELECT tokens FROM state WHERE key = ?");
+  Query query(*db_, "SELECT tokens FROM state WHERE key = ?");
   auto found = query.text(key).step();
   if (!found) return base::pass(found);
   if (!*found) return base::fail(ErrorCode::not_found, "the prefix index has no row " + key);
-  return query.tokens_at(0);
+  return tokens_of(query.blob_at(0));
 }
 
 base::Status IndexDb::put(const IndexRow& row) {
   const Record& record = row.record;
-  return Query(db_, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)")
+  return Query(*db_, "INSERT OR REPLACE INTO state VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)")
       .text(row.key)
       .text(record.fingerprint)
-      .blob(record.tokens)
+      .blob(std::as_bytes(std::span(record.tokens)))
       .number(static_cast<std::int64_t>(record.state_bytes))
       .text(record.state_sha256)
       .number(record.saved_at_ms)
@@ -186,15 +90,15 @@ base::Status IndexDb::put(const IndexRow& row) {
 }
 
 base::Status IndexDb::note_use(const std::string& key, std::int64_t at_ms) {
-  return Query(db_, "UPDATE state SET uses = uses + 1, last_used_ms = ? WHERE key = ?").number(at_ms).text(key).run();
+  return Query(*db_, "UPDATE state SET uses = uses + 1, last_used_ms = ? WHERE key = ?").number(at_ms).text(key).run();
 }
 
 base::Status IndexDb::remove(const std::string& key) {
-  return Query(db_, "DELETE FROM state WHERE key = ?").text(key).run();
+  return Query(*db_, "DELETE FROM state WHERE key = ?").text(key).run();
 }
 
 base::Result<std::vector<Verdict>> IndexDb::verdicts() {
-  Query query(db_, "SELECT model_digest, engine, at_ms, why FROM verdict");
+  Query query(*db_, "SELECT model_digest, engine, at_ms, why FROM verdict");
   std::vector<Verdict> verdicts;
   for (;;) {
     auto more = query.step();
@@ -205,7 +109,7 @@ base::Result<std::vector<Verdict>> IndexDb::verdicts() {
 }
 
 base::Status IndexDb::put(const Verdict& verdict) {
-  return Query(db_, "INSERT OR REPLACE INTO verdict VALUES(?,?,?,?)")
+  return Query(*db_, "INSERT OR REPLACE INTO verdict VALUES(?,?,?,?)")
       .text(verdict.model_digest)
       .text(verdict.engine)
       .number(verdict.at_ms)
@@ -214,7 +118,7 @@ base::Status IndexDb::put(const Verdict& verdict) {
 }
 
 base::Status IndexDb::remove_verdicts(const std::string& model_digest) {
-  return Query(db_, "DELETE FROM verdict WHERE model_digest = ?").text(model_digest).run();
+  return Query(*db_, "DELETE FROM verdict WHERE model_digest = ?").text(model_digest).run();
 }
 
 }  // namespace hearth::prefix

@@ -10,11 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/database.h"
 #include "prefix/record.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace hearth::prefix {
 
@@ -36,9 +33,6 @@ class IndexDb {
  public:
   // ":memory:" keeps it in memory. Errors: unsupported (a higher version), corrupt (SQLite cannot use it), io.
   [[nodiscard]] static base::Result<std::unique_ptr<IndexDb>> open(const std::string& path);
-  ~IndexDb();
-  IndexDb(const IndexDb&) = delete;
-  IndexDb& operator=(const IndexDb&) = delete;
 
   // Every row but its tokens, which stay in the database.
   [[nodiscard]] base::Result<std::vector<IndexRow>> rows();
@@ -52,11 +46,8 @@ class IndexDb {
   [[nodiscard]] base::Status remove_verdicts(const std::string& model_digest);
 
  private:
-  class Query;
-  explicit IndexDb(sqlite3* db) : db_(db) {}
-  [[nodiscard]] base::Status execute(const char* sql);
-  [[nodiscard]] base::Status prepare_schema();
-  sqlite3* db_;
+  explicit IndexDb(std::unique_ptr<base::Database> db) : db_(std::move(db)) {}
+  std::unique_ptr<base::Database> db_;
 };
 
 }  // namespace hearth::prefix

@@ -7,6 +7,7 @@
 #include "sys/memory.h"
 #include "sys/pages.h"
 #include "sys/proc_stats.h"
+#include "sys/time_zone.h"
 
 namespace hearth::sys {
 
@@ -68,6 +69,18 @@ class FakeMemory final : public Memory {
   [[nodiscard]] std::optional<std::uint64_t> refaults() const override { return refaulted; }
   [[nodiscard]] std::optional<double> processor_mhz() const override { return mhz; }
   [[nodiscard]] std::optional<LockLimit> lock_limit() const override { return locks; }
+};
+
+// One change of the clocks.
+class FakeTimeZone final : public TimeZone {
+ public:
+  std::chrono::seconds before{0};
+  base::Wall changes_at = base::Wall::max();
+  std::chrono::seconds after{0};
+
+  [[nodiscard]] std::chrono::seconds offset_at(base::Wall at) const override {
+    return at < changes_at ? before : after;
+  }
 };
 
 class FakeProcStats final : public ProcStats {

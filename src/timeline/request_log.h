@@ -1,6 +1,6 @@
 #pragma once
-// The last requests, in memory. The rest of the program knows add, find and last only, so that a history on disk can
-// take their place. Thread: the I/O thread only. Answers are copies, good across suspension points.
+// The last requests, in memory; those of an earlier run are added first, from the history. Thread: the I/O thread only.
+// Answers are copies, good across suspension points.
 #include <cstddef>
 #include <deque>
 #include <optional>

@@ -38,7 +38,8 @@ class HearthServer(ServerProcess):
             flags = ["--fake-scenario", str(self.scenario_file(name)), "--fake-log", str(self.log_file(name))]
             text += f'[models."{name}"]\nflags = {json.dumps(flags)}\n{lines}\n'
             self.set_scenario(name)
-        self.start(text.replace("@ENGINE@", str(self.build / "tests" / "fake_engine" / "fake_engine")))
+        self.config = text.replace("@ENGINE@", str(self.build / "tests" / "fake_engine" / "fake_engine"))
+        self.start(self.config)
         for name in models:
             self.hearth("import", ROOT / "models" / "hearth-mini.gguf", "--name", name)
 
@@ -47,6 +48,12 @@ class HearthServer(ServerProcess):
             super().stop()
         finally:
             shutil.rmtree(self.data)
+
+    def kill_and_start_again(self):
+        self.process.kill()
+        self.process.wait(timeout=10)
+        self.forget()
+        self.start(self.config)
 
     def scenario_file(self, model):
         return self.data / f"{model}.scenario"

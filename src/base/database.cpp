@@ -1,0 +1,132 @@
+#include "base/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+namespace hearth::base {
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path, const Format& format) {
+  sqlite3* handle = nullptr;
+  const int opened = sqlite3_open_v2(path.c_str(), &handle,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  std::unique_ptr<Database> database(new Database(handle, format.name));
+  if (opened != SQLITE_OK) return std::unexpected(database->error("opening"));
+  if (auto prepared = database->prepare(format); !prepared) return pass(prepared);
+  return database;
+}
+
+Database::~Database() { sqlite3_close_v2(handle_); }
+
+Error Database::error(std::string_view what) const {
+  const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_);
+  const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+  const auto kind = damaged ? ErrorCode::corrupt : code == SQLITE_FULL ? ErrorCode::no_space : ErrorCode::io;
+  return {kind, fmt::format("{} {}: {}", what, name_, handle_ == nullptr ? "no memory" : sqlite3_errmsg(handle_))};
+}
+
+Status Database::execute(const char* sql) {
+  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return std::unexpected(error("using"));
+  return {};
+}
+
+// The version first: one that we do not know is not to be changed, not even its journal.
+Status Database::prepare(const Format& format) {
+  sqlite3_busy_timeout(handle_, 2000);
+  {
+    Query version(*this, "PRAGMA user_version");
+    auto told = version.step();
+    if (!told) return pass(told);
+    if (version.number_at(0) > format.version)
+      return fail(ErrorCode::unsupported,
+                  fmt::format("{} is of version {}, which a newer hearth wrote", name_, version.number_at(0)));
+  }
+  if (auto set = execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"); !set) return set;
+  {
+    Query check(*this, "PRAGMA quick_check(1)");
+    auto checked = check.step();
+    if (!checked) return pass(checked);
+    if (!*checked || check.text_at(0) != "ok") return fail(ErrorCode::corrupt, name_ + " is damaged");
+  }
+  if (auto made = execute(format.schema); !made) return made;
+  return execute(fmt::format("PRAGMA user_version = {}", format.version).c_str());
+}
+
+Database::Query::Query(Database& database, const char* sql) : database_(database) {
+  if (sqlite3_prepare_v2(database_.handle_, sql, -1, &statement_, nullptr) != SQLITE_OK) statement_ = nullptr;
+}
+Database::Query::~Query() { sqlite3_finalize(statement_); }
+
+Database::Query& Database::Query::text(std::string_view value) {
+  sqlite3_bind_text64(statement_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  return *this;
+}
+
+Database::Query& Database::Query::maybe_text(const std::optional<std::string>& value) {
+  if (value) return text(std::string_view(*value));
+  sqlite3_bind_null(statement_, ++bound_);
+  return *this;
+}
+
+Database::Query& Database::Query::number(std::optional<std::int64_t> value) {
+  ++bound_;
+  if (value) sqlite3_bind_int64(statement_, bound_, *value);
+  return *this;
+}
+
+Database::Query& Database::Query::real(std::optional<double> value) {
+  ++bound_;
+  if (value) sqlite3_bind_double(statement_, bound_, *value);
+  return *this;
+}
+
+Database::Query& Database::Query::blob(std::span<const std::byte> value) {
+  sqlite3_bind_blob64(statement_, ++bound_, value.data(), value.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Result<bool> Database::Query::step() {
+  const int code = statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return std::unexpected(database_.error("using"));
+}
+
+Status Database::Query::run() {
+  Status done;
+  for (;;) {
+    auto row = step();
+    if (!row) done = pass(row);
+    if (!row || !*row) break;
+  }
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+  bound_ = 0;
+  return done;
+}
+
+std::string Database::Query::text_at(int column) const { return maybe_text_at(column).value_or(""); }
+
+std::optional<std::string> Database::Query::maybe_text_at(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (text == nullptr) return std::nullopt;
+  return std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+}
+
+std::int64_t Database::Query::number_at(int column) const { return sqlite3_column_int64(statement_, column); }
+
+std::optional<std::int64_t> Database::Query::maybe_number_at(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  return number_at(column);
+}
+
+std::optional<double> Database::Query::real_at(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_column_double(statement_, column);
+}
+
+std::span<const std::byte> Database::Query::blob_at(int column) const {
+  const auto* data = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
+  return {data, data == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+}  // namespace hearth::base

@@ -1,0 +1,35 @@
+#include "daemon/past.h"
+
+#include <spdlog/spdlog.h>
+
+namespace hearth::daemon {
+namespace {
+
+template <typename T>
+std::vector<T> or_log(base::Result<std::vector<T>> rows) {
+  if (rows) return std::move(*rows);
+  spdlog::warn("{}; what it says there is not used", rows.error().message);
+  return {};
+}
+
+}  // namespace
+
+Past open_past(const config::Config& config, base::Wall now) {
+  Past past;
+  if (config.history().keep.count() == 0) return past;
+  const timeline::HistoryLimits limits{.age = config.history().keep};
+  auto opened = timeline::HistoryDb::open(config.server().data_dir / "history", limits, now);
+  if (!opened) {
+    spdlog::warn("{}; the server runs without a history", opened.error().message);
+    return past;
+  }
+  if (opened->set_aside)
+    spdlog::warn("the history was damaged; it lies in {} and a new one begins", *opened->set_aside);
+  past.db = std::move(opened->db);
+  past.requests = or_log(past.db->requests(now));
+  past.events = or_log(past.db->events(now));
+  past.records = or_log(past.db->records());
+  return past;
+}
+
+}  // namespace hearth::daemon

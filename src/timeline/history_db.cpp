@@ -1,0 +1,232 @@
+#include "timeline/history_db.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "domain/json.h"
+#include "domain/json_text.h"
+#include "domain/model_id.h"
+
+namespace hearth::timeline {
+namespace {
+
+using base::ErrorCode;
+using domain::Stage;
+using Query = base::Database::Query;
+
+constexpr const char* kSchema = R"(
+  CREATE TABLE IF NOT EXISTS request(
+    at_ms INTEGER NOT NULL, id TEXT NOT NULL, model TEXT NOT NULL, class TEXT NOT NULL, status INTEGER NOT NULL,
+    ttft_ms REAL, total_ms REAL NOT NULL, cold_ms REAL NOT NULL, start_ms REAL, cause TEXT
+  );
+  CREATE INDEX IF NOT EXISTS request_at ON request(at_ms);
+  CREATE TABLE IF NOT EXISTS record(id TEXT NOT NULL, json TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS event(
+    at_ms INTEGER NOT NULL, what TEXT NOT NULL, model TEXT NOT NULL, layer TEXT, bytes INTEGER, by TEXT, why TEXT
+  );
+  CREATE INDEX IF NOT EXISTS event_at ON event(at_ms);
+)";
+constexpr base::Database::Format kFormat{.name = "the history", .version = 1, .schema = kSchema};
+
+constexpr std::array kColdStages = {Stage::artifact_fetch, Stage::storage_read,  Stage::process_start,
+                                    Stage::weights_load,   Stage::device_upload, Stage::kernel_compile};
+
+std::int64_t ms_of(base::Wall at) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
+}
+base::Wall wall_of(std::int64_t ms) { return base::Wall(std::chrono::milliseconds(ms)); }
+
+double cold_ms_of(const domain::RequestRecord& record) {
+  double sum = 0;
+  for (const auto& span : record.stages) {
+    if (std::ranges::find(kColdStages, span.stage) != kColdStages.end()) sum += span.critical_ms;
+  }
+  return sum;
+}
+
+std::optional<std::string> layer_text(const std::optional<domain::Layer>& layer) {
+  if (!layer) return std::nullopt;
+  return std::string(name_of(*layer));
+}
+
+// Of the database's files, whatever is there.
+void remove_files(const std::filesystem::path& path) {
+  for (const auto* ending : {"", "-wal", "-shm"}) {
+    std::error_code gone;  // what was not there need not go
+    std::filesystem::remove(path.string() + ending, gone);
+  }
+}
+
+base::Result<std::string> set_aside(const std::filesystem::path& path, base::Wall now) {
+  const auto folder = path.parent_path();
+  std::error_code error;
+  std::vector<std::filesystem::path> earlier;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("damaged-")) earlier.push_back(entry.path());
+  }
+  for (const auto& one : earlier)
+    std::filesystem::remove(one, error);
+  const auto aside = folder / fmt::format("damaged-{}.sqlite", ms_of(now));
+  std::filesystem::rename(path, aside, error);
+  if (error) return base::fail_errno("setting aside " + path.string(), error.value());
+  remove_files(path);
+  return aside.string();
+}
+
+}  // namespace
+
+std::optional<RequestRow> row_of(const domain::RequestRecord& record, const domain::RequestObservation& observation) {
+  if (!record.model) return std::nullopt;
+  RequestRow row{.at = observation.started_at,
+                 .id = record.id,
+                 .model = *record.model,
+                 .service_class = record.service_class,
+                 .status = record.status,
+                 .ttft_ms = record.ttft_ms,
+                 .total_ms = record.total_ms,
+                 .cold_ms = cold_ms_of(record),
+                 .start_ms = std::nullopt,
+                 .cause = std::nullopt};
+  if (observation.start && observation.start->ready)
+    row.start_ms = base::to_ms(*observation.start->ready - observation.start->spawned);
+  if (record.cause) row.cause = record.cause->layer;
+  return row;
+}
+
+base::Result<HistoryDb::Opened> HistoryDb::open(const std::filesystem::path& folder, const HistoryLimits& limits,
+                                                base::Wall now) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return base::fail_errno("making the folder of the history " + folder.string(), error.value());
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+  const auto path = folder / "history.sqlite";
+  Opened opened;
+  auto db = open_file(path.string(), limits, now);
+  if (!db && db.error().code == ErrorCode::corrupt) {
+    auto aside = set_aside(path, now);
+    if (!aside) return base::pass(aside);
+    opened.set_aside = std::move(*aside);
+    db = open_file(path.string(), limits, now);
+  }
+  if (!db) return base::pass(db);
+  opened.db = std::move(*db);
+  return opened;
+}
+
+base::Result<std::unique_ptr<HistoryDb>> HistoryDb::open_file(const std::string& path, const HistoryLimits& limits,
+                                                              base::Wall now) {
+  auto db = base::Database::open(path, kFormat);
+  if (!db) return base::pass(db);
+  std::unique_ptr<HistoryDb> history(new HistoryDb(std::move(*db), limits));
+  if (auto done = history->cut(now); !done) return base::pass(done);
+  return history;
+}
+
+base::Status HistoryDb::write(const std::vector<HistoryEntry>& entries, base::Wall now) {
+  return db_->transact([&]() -> base::Status {
+    if (auto done = write_rows(entries); !done) return done;
+    rows_since_cut_ += static_cast<std::int64_t>(entries.size());
+    if (rows_since_cut_ < kRowsBetweenCuts) return {};
+    rows_since_cut_ = 0;
+    return cut(now);
+  });
+}
+
+base::Status HistoryDb::write_rows(const std::vector<HistoryEntry>& entries) {
+  Query requests(*db_, "INSERT INTO request VALUES(?,?,?,?,?,?,?,?,?,?)");
+  Query records(*db_, "INSERT INTO record VALUES(?,?)");
+  Query events(*db_, "INSERT INTO event VALUES(?,?,?,?,?,?,?)");
+  base::Status done;
+  for (const auto& [request, record, event] : entries) {
+    if (done && request) {
+      requests.number(ms_of(request->at)).text(request->id).text(request->model).text(name_of(request->service_class));
+      requests.number(request->status).real(request->ttft_ms).real(request->total_ms).real(request->cold_ms);
+      done = requests.real(request->start_ms).maybe_text(layer_text(request->cause)).run();
+    }
+    if (done && record) done = records.text(record->id).text(domain::text_of(domain::to_json(*record))).run();
+    if (done && event && event->model) {
+      events.number(ms_of(event->at)).text(event->what).text(*event->model).maybe_text(layer_text(event->layer));
+      const auto bytes = event->bytes ? std::optional(static_cast<std::int64_t>(*event->bytes)) : std::nullopt;
+      done = events.number(bytes).maybe_text(event->by).maybe_text(event->why).run();
+    }
+  }
+  return done;
+}
+
+base::Status HistoryDb::cut_rows(const char* sql, std::int64_t value) { return Query(*db_, sql).number(value).run(); }
+
+base::Status HistoryDb::cut(base::Wall now) {
+  const auto oldest = ms_of(now) - std::chrono::duration_cast<std::chrono::milliseconds>(limits_.age).count();
+  if (auto done = cut_rows("DELETE FROM request WHERE at_ms < ?", oldest); !done) return done;
+  if (auto done = cut_rows("DELETE FROM event WHERE at_ms < ?", oldest); !done) return done;
+  if (auto done = cut_rows("DELETE FROM request WHERE rowid <= (SELECT max(rowid) FROM request) - ?", limits_.requests);
+      !done)
+    return done;
+  if (auto done = cut_rows("DELETE FROM event WHERE rowid <= (SELECT max(rowid) FROM event) - ?", limits_.events);
+      !done)
+    return done;
+  return cut_rows("DELETE FROM record WHERE rowid <= (SELECT max(rowid) FROM record) - ?", limits_.records);
+}
+
+base::Result<std::vector<RequestRow>> HistoryDb::requests(base::Wall now) {
+  Query query(*db_,
+              "SELECT at_ms, id, model, class, status, ttft_ms, total_ms, cold_ms, start_ms, cause FROM request "
+              "WHERE at_ms <= ? ORDER BY at_ms, rowid");
+  query.number(ms_of(now));
+  std::vector<RequestRow> rows;
+  for (;;) {
+    auto more = query.step();
+    if (!more) return base::pass(more);
+    if (!*more) return rows;
+    const auto service_class = domain::service_class_named(query.text_at(3));
+    if (!service_class || !domain::ModelId::parse(query.text_at(2))) continue;
+    rows.push_back({.at = wall_of(query.number_at(0)),
+                    .id = query.text_at(1),
+                    .model = query.text_at(2),
+                    .service_class = *service_class,
+                    .status = static_cast<int>(query.number_at(4)),
+                    .ttft_ms = query.real_at(5),
+                    .total_ms = query.real_at(6).value_or(0),
+                    .cold_ms = query.real_at(7).value_or(0),
+                    .start_ms = query.real_at(8),
+                    .cause = domain::layer_named(query.text_at(9))});
+  }
+}
+
+base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
+  Query query(*db_,
+              "SELECT at_ms, what, model, layer, bytes, by, why FROM event WHERE at_ms <= ? ORDER BY at_ms, rowid");
+  query.number(ms_of(now));
+  std::vector<domain::Event> events;
+  for (;;) {
+    auto more = query.step();
+    if (!more) return base::pass(more);
+    if (!*more) return events;
+    const auto bytes = query.maybe_number_at(4);
+    domain::Event event;
+    event.at = wall_of(query.number_at(0));
+    event.what = query.text_at(1);
+    event.model = query.text_at(2);
+    event.layer = domain::layer_named(query.text_at(3));
+    if (bytes && *bytes >= 0) event.bytes = static_cast<base::Bytes>(*bytes);
+    event.by = query.maybe_text_at(5);
+    event.why = query.maybe_text_at(6);
+    if (domain::ModelId::parse(*event.model)) events.push_back(std::move(event));
+  }
+}
+
+base::Result<std::vector<domain::RequestRecord>> HistoryDb::records() {
+  Query query(*db_, "SELECT json FROM record ORDER BY rowid");
+  std::vector<domain::RequestRecord> records;
+  for (;;) {
+    auto more = query.step();
+    if (!more) return base::pass(more);
+    if (!*more) return records;
+    auto record = domain::request_from_json(domain::Json::parse(query.text_at(0), nullptr, false));
+    if (record) records.push_back(std::move(*record));
+  }
+}
+
+}  // namespace hearth::timeline
