@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/detached.hpp>
+#include <future>
+#include <stdexcept>
 #include <thread>
 
 namespace hearth::rt {
@@ -21,6 +25,59 @@ TEST(BlockingPool, WorksElsewhereAndResumesHere) {
   io.run();
   EXPECT_NE(worker, std::this_thread::get_id());
   EXPECT_EQ(after, std::this_thread::get_id());
+}
+
+Task<void> throw_there(BlockingPool& pool) {
+  (void)co_await pool.run([]() -> int { throw std::runtime_error("the disk is full"); });
+}
+
+TEST(BlockingPool, WhatTheWorkThrowsIsThrownHere) {
+  BlockingPool pool(1);
+  asio::io_context io;
+  std::exception_ptr thrown;
+  asio::co_spawn(io, throw_there(pool), [&](std::exception_ptr failure) { thrown = failure; });
+  io.run();
+  EXPECT_THROW(std::rethrow_exception(thrown), std::runtime_error);
+}
+
+struct Gate {
+  std::promise<void> begun;
+  std::promise<void> open;
+};
+
+Task<void> wait_at(BlockingPool& pool, Gate& gate, bool& over) {
+  (void)co_await pool.run([&] {
+    gate.begun.set_value();
+    gate.open.get_future().wait();
+    over = true;
+    return true;
+  });
+}
+
+// The pool has threads to spare: the cancellation must not reach the work by way of another of them.
+TEST(BlockingPool, ACancelledCallerWaitsForItsWork) {
+  BlockingPool pool(4);
+  asio::io_context io;
+  Gate gate;
+  bool over = false;
+  bool ended = false;
+  asio::cancellation_signal cancel;
+  asio::co_spawn(io, wait_at(pool, gate, over),
+                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+  io.poll();
+  gate.begun.get_future().wait();
+  cancel.emit(asio::cancellation_type::terminal);
+  // Whatever the cancellation queued on the pool is done when this is.
+  std::thread::id worker;
+  std::thread::id after;
+  asio::co_spawn(io, look(pool, worker, after), asio::detached);
+  while (after == std::thread::id())
+    io.run_one();
+  EXPECT_FALSE(ended);
+  gate.open.set_value();
+  io.run();
+  EXPECT_TRUE(over);
+  EXPECT_TRUE(ended);
 }
 
 }  // namespace

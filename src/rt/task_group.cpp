@@ -11,10 +11,27 @@ TaskGroup::TaskGroup(asio::any_io_executor executor, CrashHandler on_crash)
 
 TaskGroup::~TaskGroup() { assert(running_.empty() && "TaskGroup: join() before it goes"); }
 
+namespace {
+
+// A task that ends cancelled and without ever having waited would have Asio (1.81) throw the cancellation once more,
+// past every handler.
+Task<void> guarded(Task<void> task) {
+  std::exception_ptr failure;
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
 void TaskGroup::spawn(Task<void> task) {
   const auto self = running_.emplace(running_.end());
   asio::co_spawn(
-      executor_, std::move(task),
+      executor_, guarded(std::move(task)),
       asio::bind_cancellation_slot(self->slot(), [this, self](std::exception_ptr failure) { ended(self, failure); }));
 }
 

@@ -44,6 +44,16 @@ TEST(TaskGroup, JoinWaitsForEveryTask) {
   EXPECT_EQ(loop.group.size(), 0U);
 }
 
+TEST(TaskGroup, ATaskMayBeCancelledBeforeItBegan) {
+  Loop loop;
+  bool cancelled = false;
+  loop.group.spawn(sleep_long(cancelled));
+  loop.group.spawn(finish_at_once());
+  loop.group.cancel_all();
+  EXPECT_TRUE(loop.run(loop.group.join(1h)));
+  EXPECT_FALSE(loop.crash);
+}
+
 Task<bool> cancel_then_join(TaskGroup& group) {
   group.cancel_all();
   co_return co_await group.join(1h);
