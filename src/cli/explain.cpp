@@ -94,7 +94,10 @@ std::string format_ms(double ms) {
 }
 
 std::string explain_sentence(const domain::RequestRecord& record) {
-  return fmt::format("{}; {}.", start_of(record), cause_of(record));
+  const std::string promise = record.cold_start ? fmt::format("; for class {}, {}", name_of(record.service_class),
+                                                              quoted(record.cold_start->why))
+                                                : "";
+  return fmt::format("{}; {}{}.", start_of(record), cause_of(record), promise);
 }
 
 }  // namespace hearth::cli

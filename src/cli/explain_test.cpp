@@ -29,6 +29,14 @@ TEST(Explain, ColdStart) {
       "started since the server came up; to avoid it: keep the model loaded longer.");
 }
 
+TEST(Explain, SaysWhatWasPromisedOfAColdStart) {
+  auto record = cold();
+  record.service_class = domain::ServiceClass::voice;
+  record.cold_start = {
+      .expected_ms = 4200, .limit_ms = 1500, .kept = false, .why = "a cold start of 4.2 s is accepted"};
+  EXPECT_TRUE(explain_sentence(record).ends_with("; for class voice, a cold start of 4.2 s is accepted."));
+}
+
 TEST(Explain, SaysWhoStoppedIt) {
   auto record = cold();
   record.cause->because = {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -151,6 +152,14 @@ std::string thrashing_line(const Json& model) {
                      id_cell(model), base::format_bytes(*again));
 }
 
+// A class that was promised more than it gets.
+std::string promise_line(const Json& model) {
+  const Json& kept = at_path(model, {"cold_start", "kept"});
+  if (!kept.is_boolean() || kept.get<bool>() || !number_at(model, {"cold_start", "limit_ms"})) return {};
+  return fmt::format("{} ({}): {}\n", id_cell(model), base::printable(text_at(model, {"class"}).value_or("?"), 20),
+                     base::printable(text_at(model, {"cold_start", "why"}).value_or(""), 300));
+}
+
 std::string memory_text(const Json& model) {
   return fmt::format("{} reserved, {} measured, {} estimated", size_or(count_at(model, {"memory", "reserved"}), "none"),
                      size_or(count_at(model, {"memory", "measured"}), "none"),
@@ -185,8 +194,14 @@ std::string layers_text(const Json& models, std::size_t columns) {
   const Table table = layers_table(models);
   const bool fits = columns == 0 || table.width() <= columns;
   std::string text = fits ? table.text() : "";
-  for (const auto& model : models)
-    text += (fits ? "" : layers_block(model)) + thrashing_line(model);
+  std::vector<std::string> told;  // of models that push each other out each says the same
+  for (const auto& model : models) {
+    text += (fits ? "" : layers_block(model)) + thrashing_line(model) + promise_line(model);
+    const auto thrashing = text_at(model, {"thrashing"});
+    if (thrashing && std::ranges::find(told, *thrashing) == told.end()) told.push_back(*thrashing);
+  }
+  for (const auto& sentence : told)
+    text += base::printable(sentence, 400) + "\n";
   return text;
 }
 
@@ -207,6 +222,7 @@ std::string model_text(const Json& model) {
   text += line("class", text_at(model, {"class"}));
   text += keep_lines(model);
   text += line("ready in", ready_text(model));
+  if (const auto promise = text_at(model, {"cold_start", "why"})) text += line("cold start", promise);
   text += expected_lines(model);
   if (const auto evictions = count_at(model, {"evictions"}); evictions && *evictions > 0)
     text += line("evictions", fmt::format("{}", *evictions));

@@ -383,7 +383,7 @@ ModelConfig Config::effective_for(const domain::ModelId& id) const {
       first_of(own.service_class, defaults_.service_class).value_or(domain::ServiceClass::interactive);
   merged.pinned = own.pinned.value_or(false);
   merged.context = first_of(own.context, defaults_.context);
-  merged.keep_alive = first_of(own.keep_alive, defaults_.keep_alive);
+  merged.keep_alive = first_of(own.keep_alive, defaults_.keep_alive).value_or(KeepAlive{kDefaultKeepAlive});
   merged.slots = first_of(own.slots, defaults_.slots);
   merged.flags = defaults_.flags;
   merged.flags.insert(merged.flags.end(), own.flags.begin(), own.flags.end());

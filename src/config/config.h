@@ -78,6 +78,9 @@ struct DeclaredPrefix {
   std::string text;    // the beginning of a prompt as it is, for /v1/completions
 };
 
+// For clients that say nothing where the file does not either; Ollama's own choice.
+inline constexpr std::chrono::minutes kDefaultKeepAlive{5};
+
 // What [defaults] and [models."id"] may both say. Empty: not said.
 struct ModelConfig {
   std::optional<domain::ServiceClass> service_class;
@@ -109,7 +112,7 @@ class Config {
   [[nodiscard]] const std::map<domain::ModelId, ModelConfig>& models() const { return models_; }
 
   // What holds for this model: its own word before [defaults]; flags are those of [defaults] followed by its own (of
-  // two equal flags llama-server takes the last). service_class and pinned are never empty in the answer.
+  // two equal flags llama-server takes the last). service_class, pinned and keep_alive are never empty in the answer.
   [[nodiscard]] ModelConfig effective_for(const domain::ModelId& id) const;
 
  private:

@@ -52,6 +52,10 @@ TEST(ConfigurationDocument, ItsFirstExampleIsTheDefaults) {
   EXPECT_EQ(written.engine().start_limit, built_in.engine().start_limit);
   const auto model = domain::ModelId::parse("any").value();
   EXPECT_EQ(written.effective_for(model).service_class, built_in.effective_for(model).service_class);
+  EXPECT_EQ(written.effective_for(model).keep_alive, built_in.effective_for(model).keep_alive);
+  EXPECT_EQ(written.residency().prewarm, built_in.residency().prewarm);
+  EXPECT_TRUE(written.residency().schedules.empty());
+  EXPECT_EQ(written.history().keep, built_in.history().keep);
 }
 
 TEST(ConfigurationDocument, HasARowForEveryKeyOfEverySection) {

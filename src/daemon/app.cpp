@@ -60,6 +60,9 @@ keeper::RoomConfig room_config(const config::Config& all, const sys::Memory& mem
   room.reserve = config.reserve.value_or(std::clamp(total.value_or(0) / 20, kLeastReserve, kMostReserve));
   if (total) room.budget = *total - std::min(*total, room.reserve);
   room.budget = config.host_budget.value_or(room.budget);
+  using enum domain::ServiceClass;
+  for (const auto service_class : {voice, interactive, background})
+    room.policy.admission.max_cold_ttft[policy::index_of(service_class)] = all.for_class(service_class).max_cold_ttft;
   return room;
 }
 
@@ -289,7 +292,7 @@ void App::describe_configured(domain::ModelView& view) const {
 
 keeper::KeepRule App::keep_rule_of(const domain::ModelId& id) const {
   const auto config = config_.effective_for(id);
-  return {.otherwise = config.keep_alive.value_or(domain::KeepAlive::forever()),
+  return {.otherwise = config.keep_alive.value_or(domain::KeepAlive{config::kDefaultKeepAlive}),
           .pinned = config.pinned.value_or(false),
           .service_class = config.service_class.value_or(domain::ServiceClass::interactive)};
 }

@@ -67,6 +67,7 @@ rt::Task<std::optional<base::Error>> CallObserver::ended(ObservedCall& call, bas
 }
 
 void CallObserver::add_timing(ObservedCall& call, std::vector<Header>& headers) const {
+  if (call.seen.cold_start) headers.emplace_back("x-hearth-cold-start", call.seen.cold_start->why);
   call.seen.finished = clock_.now();  // as if it ended here: what the header can know
   if (std::string timing = journal_.header_timing(call.seen); !timing.empty())
     headers.emplace_back("Server-Timing", std::move(timing));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "keeper/cold_start.h"
 #include "keeper/ladder_of.h"
 
 namespace hearth::keeper {
@@ -178,6 +179,16 @@ policy::Ladder Books::ladder(const domain::ModelId& id, const Resident& resident
   return ladder_of(facts);
 }
 
+policy::ColdStartPromise Books::cold_promise(const domain::ModelId& id, const Resident& resident) const {
+  return policy::promise_of(parts_.class_of(id), ladder(id, resident), resident.typical_ttft_s().value_or(0),
+                            parts_.admission);
+}
+
+domain::ColdStart Books::cold_start(const domain::ModelId& id, const Resident& resident) const {
+  const auto& limit = parts_.admission.max_cold_ttft[policy::index_of(parts_.class_of(id))];
+  return cold_start_of(cold_promise(id, resident), limit, rung_of(id));
+}
+
 policy::Held Books::held_of(const domain::ModelId& id, const Resident& resident, std::size_t waiters,
                             bool spare_waiting) const {
   const ModelState state = resident.supervisor().state();
@@ -186,6 +197,7 @@ policy::Held Books::held_of(const domain::ModelId& id, const Resident& resident,
   held.in_use = resident.in_flight() > 0 || promised(id) || resident.claims() > (spare_waiting ? 0 : waiters);
   held.changing = resident.cooling || state == ModelState::starting || state == ModelState::stopping;
   held.pinned = parts_.pinned(id) && held.rung != Rung::cold;
+  if (const auto promise = cold_promise(id, resident); promise.keep_warm) held.floor = promise.floor;
   const auto verdict = resident.votes.verdict(parts_.clock.now());
   if (!verdict.unload_now) held.kept_until = verdict.until;
   held.uses = parts_.demands.uses(id);

@@ -14,6 +14,7 @@
 #include "domain/machine.h"
 #include "keeper/demands.h"
 #include "keeper/resident.h"
+#include "policy/admission.h"
 #include "policy/eviction.h"
 #include "policy/ledger.h"
 #include "sys/memory.h"
@@ -34,6 +35,7 @@ class Books {
     base::Bytes budget;   // of host memory
     base::Bytes reserve;  // of host memory, for the rest of the machine
     Demands& demands;
+    policy::AdmissionConfig admission;
     base::Duration horizon;  // how far ahead reuse counts
   };
   explicit Books(Parts parts);
@@ -65,6 +67,10 @@ class Books {
   // Every model with what it holds. `spare_waiting`: a model that somebody waits for counts as in use.
   [[nodiscard]] std::vector<policy::Held> held(const Waiters& waiters, bool spare_waiting) const;
   [[nodiscard]] policy::Ladder ladder(const domain::ModelId& id, const Resident& resident) const;
+
+  // What its class is promised of a cold start, and the coldest rung from which that holds.
+  [[nodiscard]] policy::ColdStartPromise cold_promise(const domain::ModelId& id, const Resident& resident) const;
+  [[nodiscard]] domain::ColdStart cold_start(const domain::ModelId& id, const Resident& resident) const;
 
   // The kernel's word on a serving, idle engine.
   void measured(const domain::ModelId& id, const Resident& resident, const sys::MemoryRollup& memory);

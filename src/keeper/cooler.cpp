@@ -31,6 +31,7 @@ std::optional<base::Mono> Cooler::due_at(const domain::ModelId& id, const Reside
   const auto now = parts_.clock.now();
   const auto verdict = resident.votes.verdict(now);
   if (!verdict.unload_now && resident.votes.votes().empty()) return std::nullopt;
+  if (!verdict.unload_now && parts_.must_serve(id, resident)) return std::nullopt;
   const auto at = verdict.unload_now ? now : verdict.until.value_or(now);
   return std::max(at, resident.cool_not_before.value_or(at));
 }

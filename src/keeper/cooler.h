@@ -5,7 +5,8 @@
 // The rule: where the time of every vote is up, weights leave memory and the engine stays (hibernate), so that the next
 // request finds them again in a fraction of a second; an engine that cannot hibernate is stopped. After an explicit
 // unload, or a keep-alive of 0, the engine is stopped and its memory is free. A model that is answering, starting, or
-// pinned is left alone; it is looked at again when that ends.
+// pinned is left alone; it is looked at again when that ends. So is one whose class was promised more than a cold or
+// hibernated engine can give (max_cold_ttft), unless it was told to unload.
 //
 // Thread: the I/O thread. Owned by the Keeper, whose group runs it and whose map of residents it reads.
 #include <functional>
@@ -28,6 +29,8 @@ class Cooler {
     const Residents& residents;
     LayerChanger& changer;
     std::function<bool(const domain::ModelId&)> pinned;
+    // Its class was promised a first token that only a serving engine can give.
+    std::function<bool(const domain::ModelId&, const Resident&)> must_serve;
     std::function<void(domain::Event)> on_event;  // keep_alive_over; may be empty
   };
   explicit Cooler(Parts parts) : parts_(std::move(parts)), changed_(parts_.executor) {}

@@ -19,17 +19,23 @@ std::optional<Expectation> by_gaps(const policy::Demand& demand, const policy::D
 
 }  // namespace
 
-std::string owner_of(KeepSource source) { return source == KeepSource::schedule ? "schedule" : "expected demand"; }
+std::string owner_of(KeepSource source) {
+  if (source == KeepSource::config) return "max_cold_ttft";
+  return source == KeepSource::schedule ? "schedule" : "expected demand";
+}
 
 std::optional<Expectation> Expectations::look(const domain::ModelId& id, domain::ServiceClass service_class,
-                                              base::Duration lead) {
+                                              base::Duration lead, bool promised) {
   Watched& watched = watched_[id];
   const auto scheduled = look_at_schedules(id, service_class, lead, watched);
   const auto learnt = look_at_demand(id, lead, watched);
   const auto now = demands_.moment().at;
   if (watched.told_to_go || now < watched.not_before) return std::nullopt;
   if (scheduled) return scheduled;
-  return learnt;
+  if (!promised) return learnt;
+  return Expectation{.source = KeepSource::config,
+                     .until = base::Mono::max(),
+                     .why = "max_cold_ttft of class " + std::string(name_of(service_class))};
 }
 
 std::optional<Expectation> Expectations::look_at_schedules(const domain::ModelId& id,

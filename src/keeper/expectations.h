@@ -22,12 +22,12 @@
 namespace hearth::keeper {
 
 struct Expectation {
-  domain::KeepSource source = domain::KeepSource::demand;  // or schedule
+  domain::KeepSource source = domain::KeepSource::demand;  // or schedule; config: its class was promised so
   base::Mono until = {};
-  std::string why;  // the schedule as it is written; "learnt"
+  std::string why;  // the schedule as it is written; "learnt"; "max_cold_ttft of class voice"
 };
 
-// As events and votes name it: "schedule", "expected demand".
+// As events and votes name it: "schedule", "expected demand", "max_cold_ttft".
 [[nodiscard]] std::string owner_of(domain::KeepSource source);
 
 class Expectations {
@@ -49,9 +49,10 @@ class Expectations {
 
   // Nothing is ever expected.
   [[nodiscard]] bool idle() const { return schedules_.empty() && (!learn_ || demands_.empty()); }
-  // What is expected of it now; `lead`: how long before it has to begin. Remembers what has begun.
+  // What is expected of it now; `lead`: how long before it has to begin; `promised`: only a warm model keeps what its
+  // class was promised. Remembers what has begun.
   [[nodiscard]] std::optional<Expectation> look(const domain::ModelId& id, domain::ServiceClass service_class,
-                                                base::Duration lead);
+                                                base::Duration lead, bool promised = false);
   // Whether what was learnt of it may be acted on: not where too many such loads were wasted.
   [[nodiscard]] bool may_prewarm(const domain::ModelId& id) const;
 

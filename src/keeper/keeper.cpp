@@ -68,6 +68,11 @@ Keeper::Keeper(KeeperParts parts)
                .residents = residents_,
                .changer = changer_,
                .pinned = [this](const domain::ModelId& id) { return is_pinned(id); },
+               .must_serve =
+                   [this](const domain::ModelId& id, const Resident& resident) {
+                     const auto promise = room_.books().cold_promise(id, resident);
+                     return promise.keep_warm && promise.kept && promise.floor == policy::Rung::serving;
+                   },
                .on_event = parts_.on_event}),
       warmer_(warmer_parts()),
       tasks_(parts_.executor, parts_.on_crash) {
@@ -122,10 +127,9 @@ void Keeper::remember(const std::vector<timeline::RequestRow>& requests, const s
     const auto id = domain::ModelId::parse(row.model);
     if (!id) continue;
     uses[*id].push_back({.began = row.at, .lasted = base::from_ms(row.total_ms)});
-    if (!row.start_ms) continue;
-    auto& starts = starts_before_[*id];
-    starts.push_back(base::from_ms(*row.start_ms));
-    if (starts.size() > Resident::kStartsRemembered) starts.pop_front();
+    Before& before = before_[*id];
+    if (row.start_ms) before.starts.push_back(base::from_ms(*row.start_ms));
+    if (row.ttft_ms && row.cold_ms == 0) before.first_tokens.push_back(base::from_ms(*row.ttft_ms));
   }
   for (const auto& [id, all] : uses)
     demands_.learn(id, all);
@@ -193,8 +197,11 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
     place->second->context = service->context;
     place->second->needs = std::move(service->needs);
     place->second->prefix = std::move(service->prefix);
-    for (const auto& start : starts_before_[id])
+    for (const auto& start : before_[id].starts)
       place->second->started_in(start);
+    for (const auto& first_token : before_[id].first_tokens)
+      place->second->first_token_in(first_token);
+    before_.erase(id);
     place->second->supervisor().on_settled([this] { room_.look_again(); });
   }
   co_return place->second;
@@ -207,6 +214,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   if (!resident) co_return base::pass(resident);
   auto claim = claim_for(id, *resident, asker);
   auto before = readings_now(id, **resident);
+  domain::ColdStart cold = room_.books().cold_start(id, **resident);
   auto admission = co_await room_.admit(id, *resident, asker.service_class);
   if (!admission) co_return base::pass(admission);
   // A start goes on when its asker leaves; the wish to keep what comes of it counts from its end.
@@ -218,6 +226,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   note_ready(**resident, *ready);
   const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
+  const bool ready_started = ready->start.has_value();
   (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(*resident));
   const auto on_end = [this, id](Resident& left) {
@@ -226,6 +235,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
                                        std::move(claim), on_end);
   lease->set_class(room_.class_of(id, asker.service_class));
+  lease->set_cold_start(std::move(cold), ready_started || wakes);
   if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
 }

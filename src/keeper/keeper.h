@@ -179,7 +179,11 @@ class Keeper {
   HostSampler host_;
   LayerChanger changer_;
   Residents residents_;
-  std::map<domain::ModelId, std::deque<base::Duration>> starts_before_;  // of earlier runs, for its resident to come
+  struct Before {
+    std::vector<base::Duration> starts;
+    std::vector<base::Duration> first_tokens;
+  };
+  std::map<domain::ModelId, Before> before_;  // of earlier runs, for a resident to come
   Demands demands_;
   Expectations expectations_;
   Room room_;

@@ -37,6 +37,10 @@ class Lease {
   // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
   void note_sent();
   void set_class(domain::ServiceClass service_class) { service_class_ = service_class; }
+  // What its class is promised; told where a start was paid, or a limit is not kept.
+  void set_cold_start(domain::ColdStart cold, bool paid) {
+    if (paid || (cold.limit_ms && !cold.kept)) cold_start_ = std::move(cold);
+  }
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
   void conclude(domain::RequestObservation& observation, bool answered);
@@ -58,6 +62,7 @@ class Lease {
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
   domain::ServiceClass service_class_ = domain::ServiceClass::interactive;  // that it was served in
+  std::optional<domain::ColdStart> cold_start_;
   std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
     CounterSampler::Sample counters;

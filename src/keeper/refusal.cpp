@@ -50,6 +50,21 @@ Error never_fits(const domain::ModelId& id, const policy::FitVerdict& verdict,
   return error;
 }
 
+Error kept_forever(const domain::ModelId& id, const policy::FitVerdict& verdict,
+                   std::span<const domain::ModelId> kept) {
+  const auto names = names_of(kept);
+  Json details = numbers_of(verdict);
+  details["kept_forever"] = names;
+  Error error(
+      ErrorCode::pinned_conflict,
+      fmt::format("model {0} needs {1} and {2} are free, and what is kept forever for a higher class has the rest: "
+                  "{3}; give it a keep_alive that ends, or let it go with `hearth cool {4} --layer process`",
+                  id.text(), format(verdict.needed), format(verdict.available), base::join(names, ", "),
+                  names.front()));
+  error.details = details.dump();
+  return error;
+}
+
 Error waited_in_vain(const domain::ModelId& id, const policy::FitVerdict& verdict, base::Duration waited) {
   Json details = numbers_of(verdict);
   details["waits_for"] = Json::array();

@@ -13,6 +13,11 @@ namespace hearth::keeper {
 [[nodiscard]] base::Error never_fits(const domain::ModelId& id, const policy::FitVerdict& verdict,
                                      std::span<const domain::ModelId> pinned);
 
+// It could only be loaded in the place of what is kept forever for a higher class: pinned_conflict. details: needed,
+// available, kept_forever.
+[[nodiscard]] base::Error kept_forever(const domain::ModelId& id, const policy::FitVerdict& verdict,
+                                       std::span<const domain::ModelId> kept);
+
 // It waited for `waited` and its turn did not come: loading where models hold what it lacks, does_not_fit where
 // something else on the machine does. details: needed, available, waits_for. Retry after `expected`, if it is known.
 [[nodiscard]] base::Error waited_in_vain(const domain::ModelId& id, const policy::FitVerdict& verdict,

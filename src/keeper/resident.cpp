@@ -9,6 +9,22 @@ namespace hearth::keeper {
 
 using domain::ModelState;
 
+namespace {
+
+void remember(std::deque<double>& all_ms, base::Duration duration) {
+  all_ms.push_back(base::to_ms(duration));
+  if (all_ms.size() > Resident::kStartsRemembered) all_ms.pop_front();
+}
+
+std::optional<double> median_s(const std::deque<double>& all_ms) {
+  if (all_ms.empty()) return std::nullopt;
+  std::vector<double> sorted(all_ms.begin(), all_ms.end());
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2] / 1000;
+}
+
+}  // namespace
+
 void Resident::request_began(base::Wall at) {
   ++in_flight_;
   ++requests_;
@@ -17,10 +33,8 @@ void Resident::request_began(base::Wall at) {
 
 void Resident::request_ended() { --in_flight_; }
 
-void Resident::started_in(base::Duration duration) {
-  start_ms_.push_back(base::to_ms(duration));
-  if (start_ms_.size() > kStartsRemembered) start_ms_.pop_front();
-}
+void Resident::started_in(base::Duration duration) { remember(start_ms_, duration); }
+void Resident::first_token_in(base::Duration duration) { remember(ttft_ms_, duration); }
 
 // One reading of everything is a cold start; what is read beyond that was in memory before and had to go.
 void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens) {
@@ -30,12 +44,8 @@ void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t 
     reread_per_token_ = (read - weights) / static_cast<base::Bytes>(tokens);
 }
 
-std::optional<double> Resident::typical_start_s() const {
-  if (start_ms_.empty()) return std::nullopt;
-  std::vector<double> sorted(start_ms_.begin(), start_ms_.end());
-  std::ranges::sort(sorted);
-  return sorted[sorted.size() / 2] / 1000;
-}
+std::optional<double> Resident::typical_start_s() const { return median_s(start_ms_); }
+std::optional<double> Resident::typical_ttft_s() const { return median_s(ttft_ms_); }
 
 ModelState Resident::state() const {
   const ModelState state = supervisor_->state();

@@ -48,6 +48,11 @@ class Resident {
   // The median of the starts that are remembered; empty before the first.
   [[nodiscard]] std::optional<double> typical_start_s() const;
 
+  // Notes how long a ready engine took to its first token.
+  void first_token_in(base::Duration duration);
+  // The median of those that are remembered; empty before the first.
+  [[nodiscard]] std::optional<double> typical_ttft_s() const;
+
   // What the supervisor says, with busy for an engine that a request is using, and hibernated.
   [[nodiscard]] domain::ModelState state() const;
   // Puts state, failure, process, counts and the estimate of a start into the view.
@@ -81,6 +86,7 @@ class Resident {
   std::uint64_t hibernated_in_ = 0;  // the generation of the engine, 0: not
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;
+  std::deque<double> ttft_ms_;
 };
 
 using Residents = std::map<domain::ModelId, std::shared_ptr<Resident>>;

@@ -22,6 +22,9 @@ namespace {
 constexpr std::chrono::milliseconds kLookAgain{250};
 constexpr std::size_t kMostPassed = 8;
 constexpr std::size_t kReloadsKept = 256;
+constexpr std::chrono::seconds kTurn{30};  // of what is held on purpose while there is thrashing
+
+bool contains(const std::vector<ModelId>& ids, const ModelId& id) { return std::ranges::find(ids, id) != ids.end(); }
 
 }  // namespace
 
@@ -37,6 +40,7 @@ Room::Room(Parts parts)
               .budget = parts_.config.budget,
               .reserve = parts_.config.reserve,
               .demands = parts_.demands,
+              .admission = parts_.config.policy.admission,
               .horizon = parts_.config.policy.eviction.horizon}),
       demoter_({.clock = parts_.clock,
                 .residents = parts_.residents,
@@ -162,7 +166,7 @@ policy::FitAsk Room::ask_of(const policy::Waiting& who, const Resident& resident
 
 policy::ResidencyDecision Room::decision_for(const policy::Waiting& who, const policy::FitAsk& ask,
                                              bool spare_waiting) const {
-  const auto models = books_.held(waiters(), spare_waiting);
+  const auto models = held_for(who, spare_waiting);
   const auto queue = others(who.ticket);
   const policy::ResidencySnapshot snapshot{.models = models,
                                            .queue = queue,
@@ -181,7 +185,41 @@ Room::Look Room::look(const policy::Waiting& who, const Resident& resident,
   // Two that wait for what the other one still holds would wait for ever.
   if (look.its_turn && look.decision.action == ResidencyAction::wait && everything_idle())
     look.decision = decision_for(who, ask, false);
+  if (look.decision.action == ResidencyAction::wait) look.kept_for_good = kept_for_good(who, ask);
+  if (!look.kept_for_good.empty()) look.decision.action = ResidencyAction::refuse;
   return look;
+}
+
+std::vector<policy::Held> Room::held_for(const policy::Waiting& who, bool spare_waiting) const {
+  auto models = books_.held(waiters(), spare_waiting);
+  for (auto& model : models)
+    model.in_use = model.in_use || held_on_purpose(model, who);
+  return models;
+}
+
+bool Room::held_on_purpose(const policy::Held& model, const policy::Waiting& who) const {
+  if (!thrashing_ || model.id == who.model || model.rung != policy::Rung::serving) return false;
+  const auto now = parts_.clock.now();
+  const bool kept = contains(thrashing_->keep, model.id);
+  return kept && who.service_class >= model.service_class && now - model.last_used < kTurn && now - who.since < kTurn;
+}
+
+// As if they were pinned: does it then fit?
+std::vector<ModelId> Room::kept_for_good(const policy::Waiting& who, const policy::FitAsk& ask) const {
+  const auto now = parts_.clock.now();
+  const auto& config = parts_.config.policy.eviction;
+  auto models = books_.held(waiters(), true);
+  std::vector<ModelId> kept;
+  for (auto& model : models) {
+    const bool for_good = model.kept_until == base::Mono::max() && model.id != who.model;
+    if (!for_good || policy::spared_from(model, ask.newcomer, config, now) != policy::Spared::higher_class) continue;
+    model.pinned = true;
+    kept.push_back(model.id);
+  }
+  if (kept.empty()) return kept;
+  const auto fit = policy::judge_fit(ask, models, {}, books_.ledger().budget(), books_.ledger().free(), config, now);
+  if (fit.outcome != policy::FitOutcome::never) kept.clear();
+  return kept;
 }
 
 bool Room::everything_idle() const {
@@ -197,6 +235,7 @@ rt::Task<base::Error> Room::refusal(policy::Waiting who, std::shared_ptr<Residen
     if (model.pinned && model.id != who.model) pinned.push_back(model.id);
   }
   tell("load_refused", who.model, now.decision.reason);
+  if (!now.kept_for_good.empty()) co_return kept_forever(who.model, now.decision.fit, now.kept_for_good);
   co_return never_fits(who.model, now.decision.fit, pinned);
 }
 
@@ -318,10 +357,16 @@ void Room::note_load(const ModelId& id) {
   std::erase_if(reloads_, [&](const policy::Reload& one) { return now - one.at > config.thrash_window; });
   if (reloads_.size() >= kReloadsKept) reloads_.erase(reloads_.begin());
   reloads_.push_back({id, now});
-  const auto found =
-      policy::find_thrashing(reloads_, books_.held(waiters(), true), books_.ledger().budget(), config, now);
+  look_at_thrashing();
+}
+
+void Room::look_at_thrashing() {
+  auto found = policy::find_thrashing(reloads_, books_.held(waiters(), true), books_.ledger().budget(),
+                                      parts_.config.policy.pressure, parts_.clock.now());
   if (found && !thrashing_) tell("thrashing", std::nullopt, found->sentence);
-  thrashing_ = found ? std::optional(found->sentence) : std::nullopt;
+  if (!found && thrashing_)
+    tell("thrashing_over", std::nullopt, "the models in use fit, or take turns that are long enough");
+  thrashing_ = std::move(found);
 }
 
 policy::PressureReading Room::read_pressure() {
@@ -346,6 +391,7 @@ policy::PressureReading Room::read_pressure() {
 
 void Room::look_at_pressure() {
   books_.reconcile();
+  if (thrashing_) look_at_thrashing();
   const auto reading = read_pressure();
   if (carrying_) return;  // what is under way has to show first
   const auto held = books_.held(waiters(), true);
@@ -391,6 +437,8 @@ void Room::describe(const ModelId& id, const Resident& resident, domain::ModelVi
   if (const auto estimate = books_.estimate(id, resident).claim.total(); !estimate.empty())
     view.memory_estimated = estimate.total();
   view.evictions = books_.evictions(id);
+  view.cold_start = books_.cold_start(id, resident);
+  if (thrashing_ && contains(thrashing_->models, id)) view.thrashing = thrashing_->sentence;
 }
 
 domain::MemoryPlan Room::memory_plan() {
@@ -403,7 +451,7 @@ domain::MemoryPlan Room::memory_plan() {
                           .owners = books_.shares(),
                           .waiting = queue_.size(),
                           .pressure = pressure_text_};
-  if (thrashing_) plan.pressure = *thrashing_;
+  if (thrashing_) plan.pressure = thrashing_->sentence;
   return plan;
 }
 

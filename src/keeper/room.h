@@ -8,6 +8,11 @@
 // times, where its memory is free anyway. At most one plan is carried out at a time. A plan goes on when the client for
 // whom it was made leaves.
 //
+// While models that do not fit together push each other out (thrashing), those that policy::find_thrashing names are
+// held on purpose: a request of their class or a lower one gets their memory no sooner than half a minute after their
+// last use, or after it has waited that long. A request that could only be loaded in the place of what is kept forever
+// for a higher class is refused at once: nothing that it could wait for will happen.
+//
 // Never demoted: a model that a request uses, that is starting or promised, that is pinned; one that others wait for
 // only where nobody uses anything and they would otherwise wait for each other.
 //
@@ -120,6 +125,7 @@ class Room {
   struct Look {
     policy::ResidencyDecision decision;
     bool its_turn = false;
+    std::vector<domain::ModelId> kept_for_good;  // for a higher class, where it cannot be loaded beside them
   };
 
   [[nodiscard]] rt::Task<base::Result<Admission>> wait_in(Queue::iterator place, std::shared_ptr<Resident> resident);
@@ -130,6 +136,11 @@ class Room {
   [[nodiscard]] policy::ResidencyDecision decision_for(const policy::Waiting& who, const policy::FitAsk& ask,
                                                        bool spare_waiting) const;
   [[nodiscard]] policy::FitAsk ask_of(const policy::Waiting& who, const Resident& resident) const;
+  // Every model with what it holds, as this request may ask for it. Some are held on purpose while models push each
+  // other out: they count as in use for a turn.
+  [[nodiscard]] std::vector<policy::Held> held_for(const policy::Waiting& who, bool spare_waiting) const;
+  [[nodiscard]] bool held_on_purpose(const policy::Held& model, const policy::Waiting& who) const;
+  [[nodiscard]] std::vector<domain::ModelId> kept_for_good(const policy::Waiting& who, const policy::FitAsk& ask) const;
   [[nodiscard]] bool may_pass(const policy::Waiting& who, const policy::ResidencyDecision& decision);
   [[nodiscard]] std::vector<const Place*> ahead_of(const policy::Waiting& who) const;
   [[nodiscard]] bool everything_idle() const;
@@ -142,6 +153,7 @@ class Room {
   void begin(policy::EvictionPlan plan, std::string by);
   [[nodiscard]] rt::Task<void> carry_out(policy::EvictionPlan plan, std::string by);
   void note_load(const domain::ModelId& id);
+  void look_at_thrashing();
   [[nodiscard]] policy::PressureReading read_pressure();
   void tell(const char* what, const std::optional<domain::ModelId>& id, std::string why,
             std::optional<base::Bytes> bytes = std::nullopt) const;
@@ -155,7 +167,7 @@ class Room {
   bool stopping_ = false;
   bool may_grow_ = true;  // by what pressure was seen last
   std::vector<policy::Reload> reloads_;
-  std::optional<std::string> thrashing_;
+  std::optional<policy::Thrashing> thrashing_;
   policy::PressureMemory pressure_;
   policy::PressureLevel level_ = policy::PressureLevel::calm;
   std::string pressure_text_ = "not looked at yet";

@@ -32,7 +32,7 @@ rt::Task<void> Warmer::run() {
 
 rt::Task<void> Warmer::look() {
   judge_outcomes();
-  if (parts_.expectations.idle()) co_return;
+  if (parts_.expectations.idle() && !anything_promised()) co_return;
   auto expected = co_await expected_now();
   for (const auto& one : expected) {
     const auto known = parts_.residents.find(one.id);
@@ -48,7 +48,8 @@ rt::Task<std::vector<Warmer::Expected>> Warmer::expected_now() {
   const auto ids = co_await parts_.stored();
   std::vector<Expected> expected;
   for (const auto& id : ids) {
-    auto expectation = parts_.expectations.look(id, parts_.class_of(id), lead_of(id));
+    const bool promised = co_await is_promised(id);
+    auto expectation = parts_.expectations.look(id, parts_.class_of(id), lead_of(id), promised);
     if (!expectation) continue;
     const auto resident = co_await parts_.resident(id);
     if (resident)
@@ -57,6 +58,22 @@ rt::Task<std::vector<Warmer::Expected>> Warmer::expected_now() {
       spdlog::debug("{} is expected and cannot be served: {}", id.text(), resident.error().message);
   }
   co_return expected;
+}
+
+bool Warmer::anything_promised() const {
+  return std::ranges::any_of(parts_.room.config().policy.admission.max_cold_ttft,
+                             [](const auto& limit) { return limit.has_value(); });
+}
+
+// Only a class with a limit has its models looked at: that makes what serves them.
+rt::Task<bool> Warmer::is_promised(domain::ModelId id) {
+  const auto& limits = parts_.room.config().policy.admission.max_cold_ttft;
+  if (!limits[policy::index_of(parts_.class_of(id))]) co_return false;
+  const auto resident = co_await parts_.resident(id);
+  if (!resident) co_return false;
+  const auto promise = parts_.room.books().cold_promise(id, **resident);
+  const bool there = serves(**resident) || ((*resident)->hibernated() && promise.floor >= Rung::hibernated);
+  co_return promise.keep_warm&& promise.kept && !there;
 }
 
 // A look too early does less harm than one too late.
@@ -103,7 +120,7 @@ std::optional<policy::Promotion> Warmer::plan(const std::vector<Expected>& expec
   for (const auto& model : held) {
     const auto found = std::ranges::find(expected, model.id, &Expected::id);
     const bool is_expected = found != expected.end() && !parts_.expectations.waits_for_use(model.id);
-    const bool scheduled = is_expected && found->expectation.source == KeepSource::schedule;
+    const bool scheduled = is_expected && found->expectation.source != KeepSource::demand;
     const bool may = is_expected && parts_.expectations.may_prewarm(model.id) && within_memory(model, held);
     expectations.push_back({.scheduled = scheduled, .may_prewarm = may});
   }
@@ -139,6 +156,7 @@ rt::Task<void> Warmer::carry_out(policy::Promotion promotion, Expectation expect
     parts_.expectations.failed(id, parts_.clock.now() + kAfterFailure);
     co_return;
   }
+  if (expectation.source == KeepSource::config) co_return;  // held by its promise, for no use in particular
   parts_.expectations.warmed(id, expectation);
   if (resident->awaited()) used(id);  // asked for while it loaded
   vote({id, expectation});

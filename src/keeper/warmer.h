@@ -53,6 +53,8 @@ class Warmer {
     Expectation expectation;
   };
   [[nodiscard]] rt::Task<std::vector<Expected>> expected_now();
+  [[nodiscard]] bool anything_promised() const;
+  [[nodiscard]] rt::Task<bool> is_promised(domain::ModelId id);
   [[nodiscard]] base::Duration lead_of(const domain::ModelId& id) const;
   void judge_outcomes();
   // The one that is worth most, which then is out of `expected`; false when there is none.

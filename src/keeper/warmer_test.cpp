@@ -198,6 +198,25 @@ TEST_F(WarmerTest, AModelThatIsWorthLessGoesForAScheduledOneAndOneInUseDoesNot) 
   EXPECT_EQ(gone->by, "schedule of a");
 }
 
+TEST_F(WarmerTest, AClassWithALimitHasItsModelsWarmWhereOnlyThatKeepsIt) {
+  config.policy.admission.max_cold_ttft = {1500ms, std::nullopt, std::nullopt};
+  make(8 * kGB, {});
+  add("slow", 2 * kGB, 0, ServiceClass::voice);
+  add("quick", kGB / 2, 0, ServiceClass::voice);
+  add("chat", 2 * kGB);
+  look();
+  EXPECT_EQ(state("slow"), ModelState::ready);
+  EXPECT_EQ(state("quick"), ModelState::cold) << "it starts within its time";
+  EXPECT_EQ(state("chat"), ModelState::cold);
+  EXPECT_THAT(why("prewarm"), HasSubstr("max_cold_ttft of class voice"));
+  look();
+  EXPECT_EQ(count("prewarm"), 1U);
+  expectations->told_to_go(id("slow"));
+  go_away("slow");
+  look();
+  EXPECT_EQ(state("slow"), ModelState::cold) << "somebody told it to go";
+}
+
 TEST_F(WarmerTest, AnEngineThatDoesNotStartIsLeftForAWhile) {
   make(4 * kGB, {"daily 22:00-23:00: a resident"});
   add("a", 2 * kGB);

@@ -238,6 +238,7 @@ domain::RequestRecord assemble(const domain::RequestObservation& observation) {
   if (observation.model) record.model = observation.model->text();
   record.api = observation.api;
   record.service_class = observation.service_class;
+  record.cold_start = observation.cold_start;
   record.status = observation.status;
   record.error = observation.error;
   record.started_at = base::rfc3339(observation.started_at);

@@ -90,6 +90,33 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(server.state("early"), "cold")
 
 
+class PromiseTest(unittest.TestCase):
+    """A limit that no start keeps: the model is warm without being asked for, and says so where it is not."""
+
+    def setUp(self):
+        limits = '[classes.voice]\nmax_cold_ttft = "1ms"\n[classes.background]\nmax_cold_ttft = "1h"\n'
+        models = {"voice": 'class = "voice"', "batch": 'class = "background"', "chat": ""}
+        self.server = HearthServer(build, models, CONFIG + limits)
+        self.addCleanup(self.server.stop)
+
+    def test_what_is_promised_is_told_everywhere(self):
+        for model, wanted in (("voice", "a cold start of .* is accepted, more than its 0.0 s"), ("batch", "within its 3600.0 s"),
+                              ("chat", "^a cold start of .* s is accepted$")):
+            answer = self.server.ask("/v1/chat/completions", chat(model))
+            self.assertRegex(answer.headers["x-hearth-cold-start"], wanted)
+            record = self.server.request(answer)
+            self.assertEqual(record["cold_start"]["why"], answer.headers["x-hearth-cold-start"])
+            self.assertIn(record["cold_start"]["why"], " ".join(self.server.hearth("explain", record["id"]).split()))
+        self.assertIsNone(self.server.ask("/api/chat", chat("chat")).headers["x-hearth-cold-start"], "nothing was paid")
+        self.assertEqual(self.server.model("batch")["cold_start"]["limit_ms"], 3_600_000)
+        self.assertIsNone(self.server.model("chat")["cold_start"]["limit_ms"])
+
+    def test_without_configuration_a_model_stays_five_minutes(self):
+        self.server.ask("/v1/chat/completions", chat("chat"))
+        vote = self.server.model("chat")["keep"]["votes"][0]
+        self.assertEqual((vote["keep_alive"], vote["source"]), ("5m", "config"))
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
         build = pathlib.Path(sys.argv.pop(1)).resolve()
