@@ -73,6 +73,8 @@ Outcome carry_out(const Invocation& invocation, Console& console, const LocalCom
       return list_engines(invocation, console, local);
     case Command::engine_install:
       return install_engine(invocation, console, local);
+    case Command::lab_replay:
+      return replay_trace(invocation, console);
     case Command::version:
       return print_version(invocation, console);
     case Command::completion:

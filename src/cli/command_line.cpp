@@ -36,6 +36,7 @@ class Tree {
     add_models();
     add_answers();
     add_prefixes();
+    add_lab();
     add_machine();
     add_shell();
   }
@@ -143,6 +144,51 @@ class Tree {
     one("show", "Show everything known of one prefix", Command::prefix_show);
     one("rm", "Remove a prefix, and its declaration", Command::prefix_rm);
     one("verify", "Read a stored prefix and compare its checksum", Command::prefix_verify);
+  }
+
+  void add_lab() {
+    CLI::App* lab = app_.add_subcommand("lab", "Experiments");
+    lab->require_subcommand(1);
+    auto& replay = command(*lab, "replay", "Replay a history of requests through every residency policy, in no time",
+                           Command::lab_replay);
+    LabOptions& options = into_.lab;
+    auto* trace =
+        replay.add_option("--trace", options.trace, "A recorded history (an invented one)")->type_name("FILE");
+    add_choice(replay, "--format", options.format, "Format of the recorded history (hearth)",
+               {"hearth", "azure2019", "azure2021", "azurellm", "burstgpt", "mooncake", "chutes"})
+        .needs(trace);
+    replay.add_option("--map", options.names, "Call a model of the recorded history MODEL; repeat it for others")
+        ->type_name("NAME=MODEL")
+        ->allow_extra_args(false)
+        ->needs(trace);
+    add_number(replay, "--speed", options.speed, "Divide the recorded times by this (1)").needs(trace);
+    add_choice(replay, "--shape", options.shape, "household, popular, timers or bursty: what to invent (household)",
+               {"household", "popular", "timers", "bursty"})
+        .excludes(trace);
+    add_number(replay, "--days", options.days, "Length of the invented history (28)").excludes(trace);
+    add_number(replay, "--intensity", options.intensity, "How often everybody asks (1)").excludes(trace);
+    replay.add_option("--seed", options.seeds, "What chance makes of it (1); repeat it for several runs")
+        ->type_name("N")
+        ->allow_extra_args(false);
+    replay.add_option("--memory", options.memory, "Memory for every policy (8GB)")->type_name("SIZE");
+    replay.add_option("--policy", options.policies, "Only this policy (all); repeat it for others")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+    replay.add_option("--html", options.html, "Also write a page with plots")->type_name("FILE");
+    replay.add_option("--save", options.save, "Also write the history, in Hearth's own format")->type_name("FILE");
+    add_json(replay);
+  }
+
+  CLI::Option& add_choice(CLI::App& sub, const char* name, std::string& into, const char* description,
+                          std::vector<std::string> choices) {
+    return *sub.add_option(name, into, description)
+                ->type_name("NAME")
+                ->check(CLI::IsMember(std::move(choices)).description(""));
+  }
+  CLI::Option& add_number(CLI::App& sub, const char* name, double& into, const char* description) {
+    return *sub.add_option(name, into, description)
+                ->type_name("X")
+                ->check(CLI::Range(0.001, 100'000.0).description(""));
   }
 
   void add_machine() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/cli.h"
+#include "cli/lab_options.h"
 
 namespace hearth::cli {
 
@@ -31,6 +32,7 @@ enum class Command {
   doctor,
   engine_list,
   engine_install,
+  lab_replay,
   version,
   completion,
   man,
@@ -43,6 +45,7 @@ struct Invocation {
   bool json = false;
   ServeOptions serve;
   EngineOptions engine;
+  LabOptions lab;
   std::string model;                       // show, rm, run
   std::filesystem::path file;              // import
   std::optional<std::string> name;         // import

@@ -99,7 +99,7 @@ TEST(CommandLine, WrongUsageIsTwoAndOneSentence) {
 TEST(CommandLine, NamesTheCommandsThereAre) {
   EXPECT_EQ(parsed({"lits"}).error().text,
             "hearth: there is no command \"lits\"; commands: serve, import, list, show, rm, verify, run, ps, warm, "
-            "cool, pin, unpin, explain, prefix, doctor, engine, version, completion, man; see `hearth --help`\n");
+            "cool, pin, unpin, explain, prefix, lab, doctor, engine, version, completion, man; see `hearth --help`\n");
   EXPECT_EQ(parsed({"engine"}).error().text,
             "hearth engine: a command is missing; commands: list, install; see `hearth engine --help`\n");
   EXPECT_EQ(parsed({"show"}).error().text, "hearth show: MODEL is required; see `hearth show --help`\n");
@@ -122,11 +122,12 @@ TEST(CommandTree, IsDescribedWhole) {
   std::vector<std::string> names;
   for (const auto& command : root.commands)
     names.push_back(command.name);
-  EXPECT_THAT(names, ElementsAre("serve", "import", "list", "show", "rm", "verify", "run", "ps", "warm", "cool", "pin",
-                                 "unpin", "explain", "prefix", "doctor", "engine", "version", "completion", "man"));
+  EXPECT_THAT(
+      names, ElementsAre("serve", "import", "list", "show", "rm", "verify", "run", "ps", "warm", "cool", "pin", "unpin",
+                         "explain", "prefix", "lab", "doctor", "engine", "version", "completion", "man"));
   EXPECT_EQ(usage_of(root.commands[6]),
             "hearth run [--system TEXT] [--temperature T] [--max-tokens N] [--json] MODEL [PROMPT...]");
-  EXPECT_EQ(usage_of(root.commands[15].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
+  EXPECT_EQ(usage_of(root.commands[16].commands[0]), "hearth engine list [--config FILE] [--data-dir DIR] [--json]");
 }
 
 void expect_documented(const CommandDoc& command, const std::string& text) {

@@ -40,6 +40,9 @@ void print_json(Console& console, const domain::Json& json);
 [[nodiscard]] Outcome install_engine(const Invocation& invocation, Console& console, const LocalCommands& local);
 [[nodiscard]] Outcome examine_machine(const Invocation& invocation, Console& console, const LocalCommands& local);
 
+// Needs no server: replays a trace through the residency policies.
+[[nodiscard]] Outcome replay_trace(const Invocation& invocation, Console& console);
+
 // As run(), in a world of the caller's.
 int run_in(Console& console, int argc, const char* const* argv, const LocalCommands& local);
 

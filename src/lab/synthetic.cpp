@@ -155,6 +155,11 @@ Trace household(const SyntheticOptions& options) {
   return make.finish();
 }
 
+// What is said to an assistant is short.
+Tokens tokens_of(ServiceClass service_class) {
+  return service_class == ServiceClass::voice ? Tokens{30, 25} : Tokens{100, 120};
+}
+
 Trace popular(const SyntheticOptions& options) {
   Maker make("popular", options);
   constexpr std::array<double, 12> kSizes = {0.8, 2.5, 1.2, 4.7, 0.6, 2.0, 3.0, 1.8, 4.0, 0.9, 2.4, 1.5};
@@ -164,8 +169,8 @@ Trace popular(const SyntheticOptions& options) {
                                                : ServiceClass::interactive;
     const auto model = make.model("m" + std::to_string(rank + 1), service_class, kSizes[rank]);
     const double share = 1.6 / std::pow(static_cast<double>(rank + 1), 0.9);
-    make.sessions(model, rank % 2 == 0 ? kOffice : kEvening, rank % 3 == 0 ? kFree : kEvening, {4, 45, {100, 120}, {}},
-                  share);
+    make.sessions(model, rank % 2 == 0 ? kOffice : kEvening, rank % 3 == 0 ? kFree : kEvening,
+                  {4, 45, tokens_of(service_class), {}}, share);
   }
   return make.finish();
 }
@@ -216,7 +221,7 @@ Trace bursty(const SyntheticOptions& options) {
   for (std::size_t i = 0; i < kSources.size(); ++i) {
     const auto& source = kSources[i];
     const auto model = make.model("b" + std::to_string(i + 1), source.service_class, source.weights_gb);
-    make.self_exciting(model, source.base, source.children, source.span, {100, 100});
+    make.self_exciting(model, source.base, source.children, source.span, tokens_of(source.service_class));
   }
   return make.finish();
 }
