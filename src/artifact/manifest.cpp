@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "base/sealed_text.h"
 
 namespace hearth::artifact {
 namespace {
@@ -13,9 +14,7 @@ using base::fail;
 using base::Result;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kTitle = "hearth-manifest ";
-constexpr std::string_view kDigestMark = " sha256:";
-constexpr std::size_t kLongestHead = 128;
+constexpr std::string_view kTitle = "hearth-manifest";
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
@@ -88,28 +87,6 @@ Result<Manifest> decode_body(std::string_view body) {
   }
 }
 
-// Covers the version too: a flipped bit there must not make a damaged manifest look like a newer one.
-Digest checksum(unsigned version, std::string_view body) {
-  return sha256(fmt::format("{}{}\n{}", kTitle, version, body));
-}
-
-struct Head {
-  unsigned version = 0;
-  std::string_view digest;
-};
-
-std::optional<Head> head_from(std::string_view line) {
-  if (!line.starts_with(kTitle)) return std::nullopt;
-  line.remove_prefix(kTitle.size());
-  Head head;
-  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), head.version);
-  if (error != std::errc()) return std::nullopt;
-  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-  if (!line.starts_with(kDigestMark)) return std::nullopt;
-  head.digest = line.substr(kDigestMark.size());
-  return head;
-}
-
 }  // namespace
 
 std::string encode(const Manifest& manifest) {
@@ -120,24 +97,18 @@ std::string encode(const Manifest& manifest) {
                      {"imported_at_ms", manifest.imported_at_ms},
                      {"verified_at_ms", manifest.verified_at_ms},
                      {"gguf", json_of(manifest.gguf)}};
-  const std::string body = json.dump(2) + "\n";
-  return fmt::format("{}{}{}{}\n{}", kTitle, kManifestVersion, kDigestMark, checksum(kManifestVersion, body).text(),
-                     body);
+  return base::seal(kTitle, kManifestVersion, json.dump(2) + "\n");
 }
 
 Result<Manifest> decode_manifest(std::string_view text) {
-  const auto line_end = text.substr(0, kLongestHead).find('\n');
-  const auto head = line_end == std::string_view::npos ? std::nullopt : head_from(text.substr(0, line_end));
-  if (!head) return corrupt("its first line is not a manifest's");
-  const std::string_view body = text.substr(line_end + 1);
-  if (checksum(head->version, body).text() != head->digest) return corrupt("its checksum does not match");
-  if (head->version > kManifestVersion) {
+  const auto sealed = base::unseal(kTitle, text);
+  if (!sealed) return corrupt(sealed.error().message);
+  if (sealed->version > kManifestVersion) {
     return fail(ErrorCode::unsupported, fmt::format("the manifest is of version {}, this hearth reads up to version "
                                                     "{}; upgrade hearth or import the model again",
-                                                    head->version, kManifestVersion));
+                                                    sealed->version, kManifestVersion));
   }
-  if (head->version < 1) return corrupt("version 0 does not exist");
-  return decode_body(body);
+  return decode_body(sealed->body);
 }
 
 }  // namespace hearth::artifact

@@ -22,8 +22,11 @@ namespace {
 // On the way of a request nothing may take long; a template and a tokenizer take a few milliseconds.
 constexpr std::chrono::milliseconds kQuick{250};
 constexpr std::chrono::seconds kRestoring{10};
-// Bytes of prompt that are not in a slot, below which evaluating them is not worth a question to the tokenizer.
-constexpr std::size_t kFewBytes = 1024;
+// Bytes of prompt that are not in a slot, from which it is worth a question to the tokenizer to evaluate fewer of them.
+constexpr std::size_t kManyBytes = 1024;
+// So are fewer where they take so long, but for those that no state is kept of.
+constexpr double kLongMs = 50;
+constexpr std::size_t kFewBytes = 256;
 // A question to template and tokenizer, and a restore.
 constexpr double kAskingMs = 15;
 constexpr double kBytesPerToken = 4;        // of a usual text
@@ -163,8 +166,9 @@ rt::Task<base::Result<PrefixSession::Rendered>> PrefixSession::render(std::strin
   co_return rendered;
 }
 
-// Asking for the tokens costs a few milliseconds: only where no slot holds most of the prompt, or the one that does
-// would lose something that takes longer to make again, and where there is something to compare the tokens with.
+// Asking for the tokens costs a few milliseconds: only where no slot holds most of the prompt and evaluating it takes
+// longer, or the slot that does hold it would lose something that takes longer to make again, and where there is
+// something to compare the tokens with.
 bool PrefixSession::worth_asking(const std::string& text) const {
   if (parts_.store.size() == 0 && recent_.empty()) return false;
   std::size_t most = 0;
@@ -175,9 +179,11 @@ bool PrefixSession::worth_asking(const std::string& text) const {
     lost = slot.text.size() - common;
     most = common;
   }
-  const double lost_ms =
-      static_cast<double>(lost) / kBytesPerToken * ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken);
-  return text.size() - most > kFewBytes || prefix::tail_need(continued_, requests_) * lost_ms > kAskingMs;
+  const double ms_per_byte = ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken) / kBytesPerToken;
+  const std::size_t lacking = text.size() - most;
+  const double lost_ms = static_cast<double>(lost) * ms_per_byte;
+  return lacking > kManyBytes || (lacking > kFewBytes && static_cast<double>(lacking) * ms_per_byte > kLongMs) ||
+         prefix::tail_need(continued_, requests_) * lost_ms > kAskingMs;
 }
 
 // Engines with a sliding window or a recurrent state can go on from a state's end, not from before it.
@@ -251,7 +257,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   slot.last_used = ++uses_;
   ++requests_;
   if (!slot.text.empty() && use.text_.starts_with(slot.text)) ++continued_;
-  if (match && restorable > choice->common + kFewBytes / 4) co_await restore_for(use, *match, seen);
+  if (match && restorable > choice->common + kFewBytes) co_await restore_for(use, *match, seen);
   co_return with_slot(std::move(body), choice->slot);
 }
 
@@ -329,6 +335,7 @@ void PrefixSession::judge_restore(PromptUse& use, domain::RequestObservation& ob
 // Where most of a prompt was evaluated though an earlier one is almost the same: what stands in between.
 void PrefixSession::tell_change(const PromptUse& use, domain::RequestObservation& observation) {
   const auto& timings = *observation.timings;
+  if (observation.prefix.broken) return;  // an engine that does not use its states is the nearer cause
   if (use.tokens_.empty() || timings.cached_tokens >= timings.prompt_tokens) return;
   const Recent* nearest = nullptr;
   std::size_t most = 0;

@@ -25,6 +25,10 @@ constexpr std::chrono::seconds kSaving{60};
 constexpr std::chrono::minutes kEvaluating{10};
 // How many tokens are evaluated in one go: a request that comes meanwhile waits for so many at most.
 constexpr std::size_t kStep = 128;
+// With fewer tokens in one go the engine's flash attention on a CPU computes in another way, whose results differ in
+// their last bits (llama-server b11669, found by comparing). No step is shorter, so that a state that was computed for
+// a declared prefix is, bit for bit, what a whole prompt leaves behind.
+constexpr std::size_t kLeastStep = 64;
 // A stored state that lacks so few tokens of a prefix serves it as well.
 constexpr std::size_t kCloseEnough = 16;
 // What follows the prefix in its slot is put aside and brought back when evaluating it again would take longer.
@@ -199,16 +203,16 @@ std::optional<unsigned> PrefixSession::slot_for(const Tokens& tokens) const {
   return best;
 }
 
-// One token more than the prefix is evaluated and saved, the one that followed it or any other: the engine always
-// evaluates the last token of a prompt anew, by itself, and of the prefix's own nothing is to be computed in another
-// way than a request would.
+// One token more than the prefix is evaluated and saved, one that does not follow it: the engine always evaluates the
+// last token of a prompt anew, by itself, and nothing that is reused is to be computed in another way than a request
+// would. Its own last token again rarely follows a prefix.
 rt::Task<base::Status> PrefixSession::save(Tokens tokens, prefix::Origin origin, std::string name, bool hurry) {
   const auto slot = slot_for(tokens);
   if (!slot) co_return gave_way();
   const Tokens& held = slots_[*slot].tokens;
   const bool there = prefix::common_prefix(held, tokens) == tokens.size();
   if (hurry && !there) co_return base::Status{};  // no time to compute anything anew
-  tokens.push_back(there && held.size() > tokens.size() ? held[tokens.size()] : tokens.back());
+  tokens.push_back(tokens.back());
   const std::uint64_t generation = generation_;
   slots_[*slot].busy = true;
   const base::ScopeExit free([this, generation, index = *slot] {
@@ -275,7 +279,7 @@ rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& toke
   std::size_t at = held;
   do {
     at = std::min(at + kStep, tokens.size());
-    if (tokens.size() - at < kStep / 4) at = tokens.size();
+    if (tokens.size() - at < kLeastStep) at = tokens.size();
     std::string body = evaluate_body(prefix::TokenView(tokens).first(at), slot);
     const auto answer = co_await engine::call_engine(socket_, "/completion", std::move(body), kEvaluating);
     if (!answer) co_return std::unexpected(answer.error());

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/sha256.h"
+#include "base/sealed_text.h"
 #include "domain/json_text.h"
 
 namespace hearth::prefix {
@@ -14,17 +13,8 @@ namespace {
 using base::ErrorCode;
 using Json = nlohmann::json;
 
-constexpr std::string_view kTitle = "hearth-prefix ";
-constexpr int kVersion = 1;
-constexpr std::size_t kLongestHead = 128;
-
-std::string digest_of(std::string_view title_and_version, std::string_view body) {
-  base::Sha256 hash;
-  hash.add(title_and_version);
-  hash.add("\n");
-  hash.add(body);
-  return hash.finish_hex();
-}
+constexpr std::string_view kTitle = "hearth-prefix";
+constexpr unsigned kVersion = 1;
 
 std::unexpected<base::Error> corrupt(std::string why) { return base::fail(ErrorCode::corrupt, std::move(why)); }
 
@@ -84,25 +74,17 @@ std::string write_record(const Record& record) {
       {"name", record.name},
       {"model", record.model},
       {"engine", record.engine}};
-  const std::string body = domain::text_of(json);
-  const std::string head = fmt::format("{}{}", kTitle, kVersion);
-  return fmt::format("{} sha256:{}\n{}", head, digest_of(head, body), body);
+  return base::seal(kTitle, kVersion, domain::text_of(json));
 }
 
 base::Result<Record> parse_record(std::string_view text) {
-  const auto line_end = text.substr(0, kLongestHead).find('\n');
-  if (!text.starts_with(kTitle) || line_end == std::string_view::npos) return corrupt("it has no head line");
-  const std::string_view head = text.substr(0, line_end);
-  int version = 0;
-  const char* number = head.data() + kTitle.size();
-  const auto [end, failure] = std::from_chars(number, head.data() + head.size(), version);
-  if (failure != std::errc() || version < 1) return corrupt("its head names no version");
-  if (version > kVersion)
-    return base::fail(ErrorCode::unsupported, fmt::format("it is of version {}, which a newer hearth wrote", version));
-  const std::string_view title = head.substr(0, static_cast<std::size_t>(end - head.data()));
-  const std::string_view body = text.substr(line_end + 1);
-  if (head.substr(title.size()) != " sha256:" + digest_of(title, body)) return corrupt("its checksum is wrong");
-  return parse_body(body);
+  auto sealed = base::unseal(kTitle, text);
+  if (!sealed) return base::pass(sealed);
+  if (sealed->version > kVersion) {
+    return base::fail(ErrorCode::unsupported,
+                      fmt::format("it is of version {}, which a newer hearth wrote", sealed->version));
+  }
+  return parse_body(sealed->body);
 }
 
 }  // namespace hearth::prefix

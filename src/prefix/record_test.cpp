@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/sealed_text.h"
+
 #include "prefix/state_head.h"
 
 namespace hearth::prefix {
@@ -46,7 +48,8 @@ TEST(PrefixRecord, EveryBitFlipAndEveryCutIsFound) {
 }
 
 TEST(PrefixRecord, ANewerVersionIsToldFromDamage) {
-  EXPECT_EQ(parse_record("hearth-prefix 2 whatever\n{}").error().code, base::ErrorCode::unsupported);
+  EXPECT_EQ(parse_record(base::seal("hearth-prefix", 2, "?")).error().code, base::ErrorCode::unsupported);
+  EXPECT_EQ(parse_record("hearth-prefix 2 whatever\n{}").error().code, base::ErrorCode::corrupt);
   EXPECT_EQ(parse_record("hearth-prefix x\n{}").error().code, base::ErrorCode::corrupt);
   EXPECT_EQ(parse_record("").error().code, base::ErrorCode::corrupt);
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sealed_text.h"
 #include "prefix/store_fixture.h"
 
 namespace hearth::prefix {
@@ -90,7 +91,7 @@ TEST_F(PrefixStore, ANewerLayoutIsLeftAlone) {
 TEST_F(PrefixStore, ANewerRecordIsLeftWhereItIs) {
   const auto match = save(kFingerprint, random_tokens(random, 200));
   ASSERT_TRUE(match);
-  ASSERT_TRUE(put(path_of(*match, ".prefix"), "hearth-prefix 2 sha256:00\n{}"));
+  ASSERT_TRUE(put(path_of(*match, ".prefix"), base::seal("hearth-prefix", 2, "{}")));
   ASSERT_TRUE(open());
   EXPECT_EQ(store->size(), 0U);
   EXPECT_TRUE(files.size(path_of(*match, ".kv")));

@@ -64,6 +64,16 @@ class PrefixTest(unittest.TestCase):
         self.assertGreater(stage["bytes"], 1_000_000)
         self.assertGreater(stage["saved_ms"], 0)
 
+    def test_few_bytes_of_many_tokens_are_worth_a_restore(self):
+        system = devices(15)
+        self.assertLess(len(system), 1000)
+        for user in ("Gamma", "Beta"):
+            cold = self.ask(user, system)
+        self.world.wait_saved(1)
+        self.world.stop()
+        self.world.start()  # so that the engine's speed is not known and taken for a usual one
+        self.assertGreaterEqual(self.ask("Gamma", system)["cached"], 0.9 * cold["prompt_tokens"] - 20)
+
     def test_a_declared_prefix_is_warm_before_the_first_request(self):
         body = {"model": "some", "name": "house", "messages": [{"role": "system", "content": SYSTEM}]}
         status, declared, _ = self.world.call("POST", "/hearth/v1/prefixes", body)
@@ -187,30 +197,41 @@ class PrefixTest(unittest.TestCase):
 
 
 class SlidingWindow(unittest.TestCase):
-    def test_a_state_is_used_or_found_useless_once(self):
-        world = World(build)
-        self.addCleanup(world.close)
-        world.start()
-        world.make_model("slide", *SHAPE, "--sliding-window", "256")
-        long = "Tell me of " + "the lamps and the blinds and " * 250
+    """Such an engine goes on from a state's end, and from the midst of one only while that still has what it needs."""
+
+    def setUp(self):
+        self.world = World(build)
+        self.addCleanup(self.world.close)
+        self.world.start()
+        self.world.make_model("slide", *SHAPE, "--sliding-window", "256")
+
+    def after_unload(self, system, user):
+        self.world.unload("slide")
+        answer = self.world.chat("slide", system, user)
+        stage = next(stage for stage in answer["record"]["stages"] if stage["stage"] == "prefix_restore")
+        return answer["cached"], stage.get("tokens") or 0
+
+    def test_what_it_does_not_use_is_tried_once_and_what_it_uses_is_used(self):
+        long = devices(140, 7)
+        words = long.split(" ")
+        words[300] = "otherwise"
         for _ in range(2):
-            world.chat("slide", SYSTEM, long)  # the same twice: all of it is stored
-        world.wait_saved(1)
-        world.unload("slide")
-        other = "Say it shortly, " + "please and thank you and " * 20
-        tried = world.chat("slide", SYSTEM, other)
-        restored = next(s for s in tried["record"]["stages"] if s["stage"] == "prefix_restore")["tokens"]
-        self.assertGreater(restored, 1000)
-        found = world.events("prefix_ineffective")
-        if tried["cached"] >= 0.98 * restored:  # whether it can cut such a state back is the engine's affair
-            self.assertEqual(found, [])
-            return
-        self.assertEqual(len(found), 1)
-        self.assertIn("does not use restored states", world.hearth("explain"))
-        world.unload("slide")
-        again = world.chat("slide", SYSTEM, other.replace("shortly", "at length"))
-        self.assertEqual(next(s for s in again["record"]["stages"] if s["stage"] == "prefix_restore")["ms"], 0)
-        self.assertEqual(len(world.events("prefix_ineffective")), 1)
+            self.world.chat("slide", " ".join(words), "Gamma")  # the same twice: all of it is stored
+        self.world.wait_saved(1)
+        cached, restored = self.after_unload(long, "Beta")  # it parts from what is stored far before that ends
+        self.assertGreater(restored, 500)
+        self.assertLess(cached * 2, restored)
+        self.assertEqual(len(self.world.events("prefix_ineffective")), 1)
+        self.assertIn("does not use restored states", self.world.hearth("explain"))
+        words[150] = "otherwise"
+        self.assertEqual(self.after_unload(" ".join(words), "Delta")[1], 0)
+        for user in ("Gamma", "Beta"):
+            self.world.chat("slide", SYSTEM, user)
+        stored = self.world.wait_for(lambda: [p for p in self.world.prefixes() if p["tokens"] in range(1000, 1100)])[0]["tokens"]
+        cached, restored = self.after_unload(SYSTEM, "Delta")  # this one ends where the prompt's common part ends
+        self.assertGreaterEqual(restored, 0.98 * stored)
+        self.assertGreaterEqual(cached, 0.98 * stored)
+        self.assertEqual(len(self.world.events("prefix_ineffective")), 1)
 
 
 if __name__ == "__main__":
