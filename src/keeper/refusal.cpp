@@ -32,10 +32,26 @@ std::vector<std::string> names_of(std::span<const domain::ModelId> ids) {
   return names;
 }
 
+// Nothing that it could wait for would happen.
+Error kept_forever(const domain::ModelId& id, const policy::FitVerdict& verdict) {
+  const auto names = names_of(verdict.kept_forever);
+  Json details = numbers_of(verdict);
+  details["kept_forever"] = names;
+  Error error(ErrorCode::pinned_conflict,
+              fmt::format("model {0} needs {1} and {2} can be made available; what is kept forever for a higher class "
+                          "has the rest: {3}; give it a keep_alive that ends, or let it go with `hearth cool {4} "
+                          "--layer process`",
+                          id.text(), format(verdict.needed), format(verdict.available), base::join(names, ", "),
+                          names.front()));
+  error.details = details.dump();
+  return error;
+}
+
 }  // namespace
 
 Error never_fits(const domain::ModelId& id, const policy::FitVerdict& verdict,
                  std::span<const domain::ModelId> pinned) {
+  if (!verdict.kept_forever.empty()) return kept_forever(id, verdict);
   Json details = numbers_of(verdict);
   details["largest_context"] = verdict.largest_context ? Json(*verdict.largest_context) : Json(nullptr);
   details["smaller_quantisations"] = verdict.smaller_quantisations;
@@ -46,21 +62,6 @@ Error never_fits(const domain::ModelId& id, const policy::FitVerdict& verdict,
     error.message += fmt::format("; unpin one of them with `hearth unpin {}`", names.empty() ? "MODEL" : names.front());
     details["pinned"] = names;
   }
-  error.details = details.dump();
-  return error;
-}
-
-Error kept_forever(const domain::ModelId& id, const policy::FitVerdict& verdict,
-                   std::span<const domain::ModelId> kept) {
-  const auto names = names_of(kept);
-  Json details = numbers_of(verdict);
-  details["kept_forever"] = names;
-  Error error(
-      ErrorCode::pinned_conflict,
-      fmt::format("model {0} needs {1} and {2} are free, and what is kept forever for a higher class has the rest: "
-                  "{3}; give it a keep_alive that ends, or let it go with `hearth cool {4} --layer process`",
-                  id.text(), format(verdict.needed), format(verdict.available), base::join(names, ", "),
-                  names.front()));
   error.details = details.dump();
   return error;
 }

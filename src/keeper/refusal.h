@@ -9,14 +9,10 @@
 namespace hearth::keeper {
 
 // It can never fit: does_not_fit, or pinned_conflict where it would without what is pinned (`pinned`: those models).
-// details: needed, available, largest_context, smaller_quantisations; pinned.
+// details: needed, available, largest_context, smaller_quantisations; pinned. Or pinned_conflict where it could only be
+// loaded in the place of what is kept forever for a higher class. details: needed, available, kept_forever.
 [[nodiscard]] base::Error never_fits(const domain::ModelId& id, const policy::FitVerdict& verdict,
                                      std::span<const domain::ModelId> pinned);
-
-// It could only be loaded in the place of what is kept forever for a higher class: pinned_conflict. details: needed,
-// available, kept_forever.
-[[nodiscard]] base::Error kept_forever(const domain::ModelId& id, const policy::FitVerdict& verdict,
-                                       std::span<const domain::ModelId> kept);
 
 // It waited for `waited` and its turn did not come: loading where models hold what it lacks, does_not_fit where
 // something else on the machine does. details: needed, available, waits_for. Retry after `expected`, if it is known.

@@ -185,8 +185,6 @@ Room::Look Room::look(const policy::Waiting& who, const Resident& resident,
   // Two that wait for what the other one still holds would wait for ever.
   if (look.its_turn && look.decision.action == ResidencyAction::wait && everything_idle())
     look.decision = decision_for(who, ask, false);
-  if (look.decision.action == ResidencyAction::wait) look.kept_for_good = kept_for_good(who, ask);
-  if (!look.kept_for_good.empty()) look.decision.action = ResidencyAction::refuse;
   return look;
 }
 
@@ -204,24 +202,6 @@ bool Room::held_on_purpose(const policy::Held& model, const policy::Waiting& who
   return kept && who.service_class >= model.service_class && now - model.last_used < kTurn && now - who.since < kTurn;
 }
 
-// As if they were pinned: does it then fit?
-std::vector<ModelId> Room::kept_for_good(const policy::Waiting& who, const policy::FitAsk& ask) const {
-  const auto now = parts_.clock.now();
-  const auto& config = parts_.config.policy.eviction;
-  auto models = books_.held(waiters(), true);
-  std::vector<ModelId> kept;
-  for (auto& model : models) {
-    const bool for_good = model.kept_until == base::Mono::max() && model.id != who.model;
-    if (!for_good || policy::spared_from(model, ask.newcomer, config, now) != policy::Spared::higher_class) continue;
-    model.pinned = true;
-    kept.push_back(model.id);
-  }
-  if (kept.empty()) return kept;
-  const auto fit = policy::judge_fit(ask, models, {}, books_.ledger().budget(), books_.ledger().free(), config, now);
-  if (fit.outcome != policy::FitOutcome::never) kept.clear();
-  return kept;
-}
-
 bool Room::everything_idle() const {
   return !carrying_ && std::ranges::none_of(books_.held(waiters(), false),
                                             [](const policy::Held& model) { return model.in_use || model.changing; });
@@ -235,7 +215,6 @@ rt::Task<base::Error> Room::refusal(policy::Waiting who, std::shared_ptr<Residen
     if (model.pinned && model.id != who.model) pinned.push_back(model.id);
   }
   tell("load_refused", who.model, now.decision.reason);
-  if (!now.kept_for_good.empty()) co_return kept_forever(who.model, now.decision.fit, now.kept_for_good);
   co_return never_fits(who.model, now.decision.fit, pinned);
 }
 

@@ -125,7 +125,6 @@ class Room {
   struct Look {
     policy::ResidencyDecision decision;
     bool its_turn = false;
-    std::vector<domain::ModelId> kept_for_good;  // for a higher class, where it cannot be loaded beside them
   };
 
   [[nodiscard]] rt::Task<base::Result<Admission>> wait_in(Queue::iterator place, std::shared_ptr<Resident> resident);
@@ -140,7 +139,6 @@ class Room {
   // other out: they count as in use for a turn.
   [[nodiscard]] std::vector<policy::Held> held_for(const policy::Waiting& who, bool spare_waiting) const;
   [[nodiscard]] bool held_on_purpose(const policy::Held& model, const policy::Waiting& who) const;
-  [[nodiscard]] std::vector<domain::ModelId> kept_for_good(const policy::Waiting& who, const policy::FitAsk& ask) const;
   [[nodiscard]] bool may_pass(const policy::Waiting& who, const policy::ResidencyDecision& decision);
   [[nodiscard]] std::vector<const Place*> ahead_of(const policy::Waiting& who) const;
   [[nodiscard]] bool everything_idle() const;

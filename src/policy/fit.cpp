@@ -21,6 +21,7 @@ Footprint kept_for_good(const Held& model, const Newcomer& newcomer, const Evict
 struct KeptForGood {
   Footprint bytes;
   std::vector<std::string> names;
+  std::vector<domain::ModelId> ids;
   bool pinned = false;  // some of it by pins
 };
 KeptForGood kept_for_good(std::span<const Held> models, const Newcomer& newcomer, const EvictionConfig& config,
@@ -31,6 +32,7 @@ KeptForGood kept_for_good(std::span<const Held> models, const Newcomer& newcomer
     if (bytes.empty()) continue;
     kept.bytes += bytes;
     kept.pinned = kept.pinned || model.pinned;
+    kept.ids.push_back(model.id);
     kept.names.push_back(fmt::format("{} ({})", model.id.text(), model.pinned ? "pinned" : "held for a higher class"));
   }
   return kept;
@@ -64,6 +66,7 @@ FitVerdict refuse(const FitAsk& ask, const KeptForGood& kept, const Footprint& c
   FitVerdict verdict{.outcome = FitOutcome::never, .needed = ask.needed + ask.holds, .available = most};
   const bool fits_alone = verdict.needed.fits_in(capacity);
   verdict.pinned_conflict = fits_alone && kept.pinned;
+  if (fits_alone && !kept.pinned) verdict.kept_forever = kept.ids;
   verdict.largest_context = largest_context(ask, most);
   verdict.smaller_quantisations = smaller_that_fit(ask, most);
   verdict.reason = fmt::format("it needs {}, at most {} can be made available", format(verdict.needed), format(most));

@@ -48,6 +48,9 @@ struct FitVerdict {
   std::optional<base::Duration> expected_wait = std::nullopt;
   std::vector<SparedModel> waits_for = {};  // who has to end, or be unpinned
   bool pinned_conflict = false;             // it would fit, were it not for pins
+  // It would fit, were it not for these, which are kept forever for a higher class; empty where pins are in the way
+  // too.
+  std::vector<domain::ModelId> kept_forever = {};
   std::string reason;
 };
 

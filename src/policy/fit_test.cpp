@@ -70,6 +70,7 @@ TEST(Fit, WhatIsHeldForEverForAHigherClassIsNotWaitedFor) {
   const auto verdict = judge(ask_for(8 * kGB), models, 10, 6);
   EXPECT_EQ(verdict.outcome, FitOutcome::never);
   EXPECT_FALSE(verdict.pinned_conflict);
+  EXPECT_EQ(verdict.kept_forever, std::vector{models[0].id});
   EXPECT_NE(verdict.reason.find("beside assistant (held for a higher class)"), std::string::npos) << verdict.reason;
   models[0].floor = Rung::hibernated;
   EXPECT_EQ(judge(ask_for(8 * kGB), models, 10, 6).outcome, FitOutcome::after_eviction);
