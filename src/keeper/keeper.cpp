@@ -129,6 +129,7 @@ void Keeper::remember(const std::vector<timeline::RequestRow>& requests, const s
     uses[*id].push_back({.began = row.at, .lasted = base::from_ms(row.total_ms)});
     Before& before = before_[*id];
     if (row.start_ms) before.starts.push_back(base::from_ms(*row.start_ms));
+    // The rest of what a request without a start waited for is small beside it, or rare.
     if (row.ttft_ms && row.cold_ms == 0) before.first_tokens.push_back(base::from_ms(*row.ttft_ms));
   }
   for (const auto& [id, all] : uses)
