@@ -133,6 +133,8 @@ bool cools(const domain::Event& event, Layer layer, bool started) {
   // "artifact_removed", "pages_dropped": writers may put the layer in front.
   const bool ends = std::ranges::any_of(kEnds, [&event](std::string_view end) { return event.what.ends_with(end); });
   if (event.layer == layer && ends) return true;
+  // Who took the process took what lived in it.
+  if (event.layer == Layer::process && ends && lives_in_process(layer)) return true;
   // The states of prompts go with the process; that only matters to a request that waited for the next one.
   return ends_process(event) && (lives_in_process(layer) || (layer == Layer::prefix && started));
 }

@@ -295,6 +295,17 @@ TEST(CauseBecause, AnEvictionNamesWhoNeededTheRoom) {
   EXPECT_EQ(events.at(0).for_whom, "request 01hzy");
 }
 
+// The stop is written down first and by the engine's keeper, who does not know for whom it was.
+TEST(CauseBecause, WhoEvictedTheProcessEvictedItsWeights) {
+  auto evicted = event_of(2, "evicted", 39);
+  evicted.layer = Layer::process;
+  evicted.by = "request for b";
+  evicted.why = "2 GB were needed";
+  const auto history = {event_of(1, "process_stopped", 40), evicted};
+  for (const Stage stage : {Stage::process_start, Stage::weights_load})
+    EXPECT_EQ(because(history, stage).at(0).for_whom, "request for b");
+}
+
 TEST(CauseBecause, AStopThatTheRequestWaitedForCounts) {
   auto stopped = event_of(1, "process_stopped", 0);
   stopped.at = kStartedAt + std::chrono::milliseconds(2);  // the engine was spawned just after it
