@@ -297,10 +297,9 @@ void build(std::vector<Row>& rows, bool absolute, const ImportOptions& options, 
     auto id = id_for(name, number + 1, options);
     // Two names may become one; they are then one model.
     const auto same = std::ranges::find(trace.models, id, &TraceModel::id);
+    index[name] = static_cast<std::uint32_t>(same - trace.models.begin());
     if (same == trace.models.end())
       trace.models.push_back({std::move(id), domain::ServiceClass::interactive, {size, 0.05 + 0.06 * size, 0.1}});
-    index[name] = static_cast<std::uint32_t>(
-        same == trace.models.end() ? number : static_cast<std::size_t>(same - trace.models.begin()));
   }
   const double origin = absolute ? rows.front().at_s : 0;
   if (absolute) trace.local_minute = minute_since_monday(static_cast<std::int64_t>(origin) * 1'000'000'000);
