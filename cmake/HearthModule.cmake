@@ -28,6 +28,8 @@ function(hearth_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE "SHELL:-iquote ${CMAKE_SOURCE_DIR}/src" "SHELL:-iquote ${CMAKE_SOURCE_DIR}")
+  # What is tested keeps the preset's optimisation; optimising the tests themselves is a third of their compile time.
+  target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} hearth_warnings GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})

@@ -102,7 +102,8 @@ class LayersTest(unittest.TestCase):
         self.assertIn("--no-warmup", self.hearth("explain"))
 
     def wait_packed(self):
-        for _ in range(200):
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
             if list((self.data / "packed").rglob("*.seg")):
                 return
             time.sleep(0.05)

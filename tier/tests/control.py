@@ -207,16 +207,17 @@ class Engine:
         found = [r for r in self.records if isinstance(r, Span)]
         return found if name is None else [r for r in found if SPANS.get(r.kind) == name]
 
-    def wait_event(self, name, timeout=60):
+    def wait_event(self, *names, timeout=60):
+        """The first event with one of the names."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            found = self.events(name)
+            found = [e for e in self.events() if EVENTS.get(e.kind) in names]
             if found:
                 return found[0]
             if self.process.poll() is not None:
                 raise EngineDied(f"the engine ended with status {self.process.returncode}")
             self.drain(0.02)
-        raise TimeoutError(f"no event {name} in {timeout} s; seen: {[EVENTS.get(e.kind) for e in self.events()]}")
+        raise TimeoutError(f"no event {' or '.join(names)} in {timeout} s; seen: {[EVENTS.get(e.kind) for e in self.events()]}")
 
     def send(self, op, flags=0, readers=0, chunk=0):
         self.serial += 1
