@@ -24,7 +24,7 @@ using domain::Json;
 struct Options {
   std::uint64_t seeds = 3;
   double days = 28;
-  std::string memory = "12GB";
+  std::string memory = "10GB";
   std::string json;
   bool verbose = false;
 };

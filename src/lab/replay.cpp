@@ -37,6 +37,7 @@ struct Model {
   base::Mono expected_end = {};  // of what runs
   std::uint64_t generation = 0;  // of timers that no longer hold
   bool prewarmed = false;        // and not used since
+  bool prewarmed_by_load = false;
   base::Mono prewarm_ends = {};  // when it counts as wasted
   std::size_t next_index = 0;    // into its own uses, for the offline policy
   std::vector<std::int64_t> uses;
@@ -147,14 +148,14 @@ class Simulation {
 
   void hit(Model& model) {
     model.prewarmed = false;
-    model.demand.prewarm_hit();
+    if (model.prewarmed_by_load) model.demand.prewarm_hit();
     ++result_.prewarm_hits;
   }
 
   void waste(Model& model) {
     if (!model.prewarmed) return;
     model.prewarmed = false;
-    model.demand.prewarm_wasted();
+    if (model.prewarmed_by_load) model.demand.prewarm_wasted();
     ++result_.prewarm_wasted;
   }
 
@@ -305,7 +306,7 @@ class Simulation {
       Held& held = held_[index];
       if (setup_.contestant.policy == EvictionPolicy::hearth)
         held.reuse = models_[index].demand.reuse(moment(), config_.eviction.horizon);
-      if (setup_.contestant.policy == EvictionPolicy::gdsf)
+      if (setup_.contestant.policy == EvictionPolicy::gdsf || setup_.contestant.policy == EvictionPolicy::hearth)
         held.uses = models_[index].demand.uses(now_, config_.demand.half_life);
       if (setup_.contestant.policy == EvictionPolicy::offline) held.next_use = next_use(models_[index]);
     }
@@ -422,6 +423,7 @@ class Simulation {
     const auto found = std::ranges::find(held_, promotion->id, &Held::id);
     const auto index = static_cast<std::uint32_t>(found - held_.begin());
     carry_out(promotion->demotions, found->service_class);
+    models_[index].prewarmed_by_load = found->rung > Rung::hibernated;
     begin(index);
     models_[index].prewarmed = true;
     models_[index].prewarm_ends = now_ + kUseless;

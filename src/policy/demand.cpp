@@ -10,6 +10,11 @@ namespace {
 constexpr std::int64_t kWeek = kMinutesPerWeek;
 constexpr float kFull = 4096;         // a histogram that has seen this much is halved
 constexpr double kWeeksOfMemory = 6;  // the profile's counts decay as if it looked back this far
+constexpr double kLeaning = 2;        // weeks of its own that an hour needs to weigh as much as what it leans on
+constexpr base::Duration kPause = std::chrono::minutes(10);  // gaps from here on tell whether somebody is regular:
+constexpr double kLeastPauses = 4;                           // where there are enough of them,
+constexpr double kRegular = 0.6;                             // and this share lasts about as long
+constexpr base::Duration kConversation = std::chrono::minutes(15);  // a longer pause is the end of one
 
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 base::Duration of_seconds(double value) {
@@ -22,7 +27,15 @@ std::size_t gap_bin(base::Duration gap) {
   if (s <= 1) return 0;
   return std::min(static_cast<std::size_t>(std::log2(s) * 4), Demand::kGapBins - 1);
 }
-double bin_start(std::size_t bin) { return bin == 0 ? 0 : std::exp2(static_cast<double>(bin) / 4); }
+double bin_start(std::size_t bin) {
+  static const auto starts = [] {
+    std::array<double, Demand::kGapBins + 1> all{};
+    for (std::size_t i = 1; i < all.size(); ++i)
+      all[i] = std::exp2(static_cast<double>(i) / 4);
+    return all;
+  }();
+  return starts[bin];
+}
 
 template <std::size_t N>
 double sum_of(const std::array<float, N>& counts) {
@@ -119,10 +132,10 @@ KeepWindow Demand::window(const DemandConfig& config) const {
   return {true, of_seconds(head * 60 * (1 - config.margin)), of_seconds(tail * 60 * (1 + config.margin))};
 }
 
-double Demand::by_gap(base::Duration idle, base::Duration horizon) const {
-  if (gap_total_ <= 0) return 0;
+double Demand::by_gap(base::Duration idle, base::Duration horizon, base::Duration most) const {
   const double from = seconds(idle);
-  const double to = from + seconds(horizon);
+  if (gap_total_ <= 0 || idle >= most) return 0;
+  const double to = std::min(from + seconds(horizon), seconds(most));
   double ends = 0;
   double longer = 0;
   for (std::size_t bin = gap_bin(idle); bin < kGapBins; ++bin) {
@@ -138,17 +151,31 @@ double Demand::by_gap(base::Duration idle, base::Duration horizon) const {
   return ends / (longer + 0.5);
 }
 
+double Demand::weeks_used(std::size_t hour, std::int64_t local_minute) const {
+  if (state_.hour_week[hour] == 0) return 0;
+  const double passed = static_cast<double>(week_of(local_minute) - state_.hour_week[hour]);
+  return state_.hours[hour] * std::exp(-passed / kWeeksOfMemory);
+}
+
 double Demand::hour_share(std::int64_t local_minute) const {
   if (state_.first_minute < 0) return 0;
-  const std::size_t hour = hour_of(local_minute);
-  if (state_.hour_week[hour] == 0) return 0;
   const double weeks = static_cast<double>(local_minute - state_.first_minute) / static_cast<double>(kWeek);
-  // As many weeks as count, each decayed like the hours are.
-  const double whole = std::floor(weeks) + 1;
+  // As many weeks as count, each decayed like the hours are; of the first one what has passed.
   const double r = std::exp(-1 / kWeeksOfMemory);
-  const double possible = (1 - std::pow(r, whole)) / (1 - r);
-  const double passed = static_cast<double>(week_of(local_minute) - state_.hour_week[hour]);
-  return std::min(1.0, state_.hours[hour] * std::exp(-passed / kWeeksOfMemory) / (possible + 0.5));
+  const double seen = (1 - std::pow(r, std::floor(weeks) + 1)) / (1 - r) - 1 + std::min(1.0, weeks);
+  const std::size_t hour = hour_of(local_minute);
+  const bool weekend = hour / 24 >= 5;
+  double any_day = 0;
+  double like_days = 0;
+  for (std::size_t day = 0; day < 7; ++day) {
+    const double used = weeks_used(day * 24 + hour % 24, local_minute);
+    any_day += used;
+    if ((day >= 5) == weekend) like_days += used;
+  }
+  const double of_any = any_day / (seen * 7 + kLeaning);
+  const double of_like = (like_days + kLeaning * of_any) / (seen * (weekend ? 2 : 5) + kLeaning);
+  const double used = weeks_used(hour, local_minute);
+  return std::min(0.98, (used + kLeaning * of_like) / (seen + kLeaning));
 }
 
 double Demand::by_hour(std::int64_t local_minute, base::Duration horizon) const {
@@ -159,7 +186,7 @@ double Demand::by_hour(std::int64_t local_minute, base::Duration horizon) const 
     const std::int64_t minute = local_minute + static_cast<std::int64_t>(at);
     const double left = std::min(60.0 - static_cast<double>(((minute % 60) + 60) % 60), minutes - at);
     // Used in that hour, at any time of it alike.
-    none *= 1 - hour_share(minute) * std::min(1.0, left / 60 * 1.5);
+    none *= std::pow(1 - hour_share(minute), left / 60);
     at += left;
   }
   return 1 - none;
@@ -167,8 +194,22 @@ double Demand::by_hour(std::int64_t local_minute, base::Duration horizon) const 
 
 double Demand::reuse(const Moment& now, base::Duration horizon) const {
   if (running_ > 0) return 1;
-  const double gap = last_end_ ? by_gap(std::max(base::Duration::zero(), now.at - *last_end_), horizon) : 0;
-  return std::max(gap, by_hour(now.local_minute, horizon));
+  const double hour = by_hour(now.local_minute, horizon);
+  if (!last_end_) return hour;
+  const base::Duration idle = std::max(base::Duration::zero(), now.at - *last_end_);
+  const double talk = 1 - (1 - by_gap(idle, horizon, kConversation)) * (1 - hour);
+  return is_regular() ? std::max(talk, by_gap(idle, horizon, base::Duration::max())) : talk;
+}
+
+bool Demand::is_regular() const {
+  constexpr std::size_t kWide = 3;
+  const auto first = gap_bin(kPause);
+  const double pauses = std::accumulate(state_.gaps.begin() + first, state_.gaps.end(), 0.0);
+  if (pauses < kLeastPauses) return false;
+  double most = 0;
+  for (std::size_t bin = first; bin + kWide <= kGapBins; ++bin)
+    most = std::max(most, std::accumulate(state_.gaps.begin() + bin, state_.gaps.begin() + bin + kWide, 0.0));
+  return most >= kRegular * pauses;
 }
 
 double Demand::uses(base::Mono now, base::Duration half_life) const {

@@ -6,7 +6,10 @@
 //   10 % (the hybrid histogram of Shahrad et al., "Serverless in the Wild", ATC 2020), when the gaps have a shape;
 // - idle gaps in bins that grow by a quarter octave, from a second to a month: the probability that a gap which has
 //   lasted this long ends within the horizon;
-// - a profile of the hours of the week: in what share of the weeks seen was it used in that hour.
+// - a profile of the hours of the week: in what share of the weeks seen was it used in that hour. What little is known
+//   of one hour leans on the same hour of like days (weekdays, weekend), and that on the same hour of any day.
+// A model is used again because a conversation goes on (gaps under 15 minutes) or because of the hour, independently;
+// or, where its pauses are all about as long (timers), because the next one is due.
 // A value of fixed size; no clock: the caller says when.
 #include <array>
 #include <cstdint>
@@ -81,8 +84,12 @@ class Demand {
  private:
   void note_gap(base::Duration gap);
   void note_hour(std::int64_t local_minute);
-  [[nodiscard]] double by_gap(base::Duration idle, base::Duration horizon) const;
+  // That a gap which has lasted for `idle` ends within the horizon, and before it has lasted for `most`.
+  [[nodiscard]] double by_gap(base::Duration idle, base::Duration horizon, base::Duration most) const;
   [[nodiscard]] double by_hour(std::int64_t local_minute, base::Duration horizon) const;
+  // Most of its pauses are of about the same length (within a factor of 1.7).
+  [[nodiscard]] bool is_regular() const;
+  [[nodiscard]] double weeks_used(std::size_t hour, std::int64_t local_minute) const;
   [[nodiscard]] double hour_share(std::int64_t local_minute) const;
 
   State state_;

@@ -72,12 +72,35 @@ TEST(Demand, LearnsTheHoursOfTheWeek) {
   for (int week = 0; week < 4; ++week)
     use(demand, week * 7 * kDay + kDay + 7 * 60 + 20);  // Tuesdays 07:20
   const double tuesday = 4 * 7 * kDay + kDay;
-  EXPECT_GT(demand.reuse(minute(tuesday + 7 * 60), 60min), 0.6);
+  // Four of four weeks, leaning on the other days, on which nobody came at that hour.
+  EXPECT_GT(demand.reuse(minute(tuesday + 7 * 60), 60min), 0.5);
   // Not nothing: it has been idle for a week and five hours, and gaps of a week are told apart by a day only.
   EXPECT_LT(demand.reuse(minute(tuesday + 12 * 60), 60min), 0.15);
   const auto next = demand.next_prewarm(minute(tuesday + 5 * 60 + 30), {});
   ASSERT_TRUE(next);
   EXPECT_EQ(*next, minute(tuesday + 7 * 60).at);
+}
+
+TEST(Demand, AnHourLeansOnTheSameHourOfLikeDays) {
+  Demand demand;
+  for (const int day : {0, 1, 2})
+    use(demand, day * kDay + 7 * 60 + 20);  // Monday to Wednesday
+  const double thursday = demand.reuse(minute(3 * kDay + 7 * 60), 60min);
+  EXPECT_GT(thursday, 0.2);
+  EXPECT_LT(demand.reuse(minute(5 * kDay + 7 * 60), 60min), thursday) << "a Saturday is less like them";
+  EXPECT_LT(demand.reuse(minute(3 * kDay + 15 * 60), 60min), 0.05);
+}
+
+TEST(Demand, WhoIsRegularIsExpectedWhenItIsDue) {
+  Demand hourly;
+  Demand irregular;
+  for (int i = 0; i < 24; ++i) {
+    use(hourly, 60.0 * i);
+    use(irregular, 60.0 * i + (i * 17) % 45);
+  }
+  EXPECT_GT(hourly.reuse(minute(23 * 60 + 55), 10min), 0.6);
+  EXPECT_GT(hourly.reuse(minute(23 * 60 + 55), 10min), hourly.reuse(minute(23 * 60 + 20), 10min) + 0.15);
+  EXPECT_LT(irregular.reuse(minute(23 * 60 + 35 + 55), 10min), 0.7);
 }
 
 TEST(Demand, WasteStopsPrewarmsUntilAUseEarnsOneBack) {

@@ -76,9 +76,17 @@ Score judge_gdsf(const Held& model, const RungCost& from, const RungCost& to, ba
   return {0, model.ageing + loss / (static_cast<double>(bytes) / kGiB), loss};
 }
 
+// What is hibernated can be woken ahead of time: only a use within the horizon makes it wait. What is stopped stays so
+// until somebody asks, whenever that is.
+double seconds_lost(const Held& model, const RungCost& from, const RungCost& to) {
+  const double asleep = std::clamp(model.ladder.ready_s_at(Rung::hibernated), from.ready_s, to.ready_s);
+  return model.reuse * (asleep - from.ready_s) +
+         std::max(model.reuse, std::min(1.0, model.uses)) * (to.ready_s - asleep);
+}
+
 Score judge_hearth(const Held& model, const RungCost& from, const RungCost& to, base::Bytes bytes,
                    const EvictionConfig& config, base::Mono) {
-  const double loss = weight_of(model, config) * model.reuse * (to.ready_s - from.ready_s);
+  const double loss = weight_of(model, config) * seconds_lost(model, from, to);
   return {0, model.ageing + loss / (static_cast<double>(bytes) / kGiB), loss};
 }
 

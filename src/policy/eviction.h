@@ -7,7 +7,8 @@
 // have what is held for voice hibernated, as far as voice's promise allows; never stopped. Background may not even
 // that.) Hearth's own policy orders all demotions of all idle models by
 //     H = L + w·p·ΔT / S
-// p: probability of reuse within the horizon; ΔT: seconds that the next request waits longer; S: bytes freed where they
+// p: probability of reuse within the horizon, and for what a stop costs more than hibernation, of reuse at all (nobody
+// starts ahead of time what was stopped); ΔT: seconds that the next request waits longer; S: bytes freed where they
 // lack; w: weight of the class; L: the ageing term (the H at which the last victim went when the model was last used;
 // Cherkasova 1998, "GreedyDual-Size-Frequency"). The lowest go first, until enough is free; then those that turned out
 // unnecessary are taken back.

@@ -240,11 +240,32 @@ double least_loss(std::span<const Held> models, const EvictionAsk& ask, const Ev
   if (spared_from(model, ask.newcomer, config, at(0)) || model.id == ask.newcomer.id) return best;
   for (const RungCost& to : model.ladder.below(model.rung)) {
     const double weight = config.class_weight[index_of(model.service_class)];
-    const double loss = weight * model.reuse * (to.ready_s - model.ladder.ready_s_at(model.rung));
+    const double from_s = model.ladder.ready_s_at(model.rung);
+    const double asleep_s = std::clamp(model.ladder.ready_s_at(Rung::hibernated), from_s, to.ready_s);
+    const double ever = std::max(model.reuse, std::min(1.0, model.uses));
+    const double loss = weight * (model.reuse * (asleep_s - from_s) + ever * (to.ready_s - asleep_s));
     const Footprint gives = model.ladder.bytes_at(model.rung).less(to.bytes);
     best = std::min(best, loss + least_loss(models, ask, config, from + 1, freed + gives));
   }
   return best;
+}
+
+// Both are hardly expected. The first is asked for every few days: stopping it would cost that request the whole start.
+TEST(Eviction, HibernatesAnotherRatherThanStopWhatComesBackSomeDay) {
+  std::vector<Held> models = {model_of("weekly", 2, Rung::hibernated), model_of("b", 0.4)};
+  models[0].reuse = 0.01;
+  models[0].uses = 2;
+  models[1].reuse = 0.05;
+  models[1].uses = 2;
+  auto made = plan(models, lacking(kGB / 5));
+  ASSERT_EQ(made.demotions.size(), 1U);
+  EXPECT_EQ(made.demotions[0].id, test::id_of("b"));
+  EXPECT_EQ(made.demotions[0].to, Rung::hibernated);
+  models[0].reuse = 0;
+  models[0].uses = 0.001;  // not for months
+  made = plan(models, lacking(kGB / 5));
+  ASSERT_EQ(made.demotions.size(), 1U);
+  EXPECT_EQ(made.demotions[0].id, test::id_of("weekly"));
 }
 
 TEST(Eviction, IsCloseToTheBestCombination) {

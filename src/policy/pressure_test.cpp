@@ -128,6 +128,8 @@ TEST(Warming, AScheduleNeedsNoProbabilityAndWasteForbidsGuesses) {
   EXPECT_TRUE(warm(models, 10, {{.scheduled = true, .may_prewarm = false}}).has_value());
   models[0].reuse = 0.9;
   EXPECT_FALSE(warm(models, 10, {{.scheduled = false, .may_prewarm = false}}).has_value());
+  models[0].rung = Rung::hibernated;
+  EXPECT_TRUE(warm(models, 10, {{.scheduled = false, .may_prewarm = false}}).has_value()) << "a wake is no load";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct EvictionConfig {
   std::size_t most_swaps = 6;
   base::Duration swap_window = std::chrono::minutes(10);
   // How far ahead reuse counts.
-  base::Duration horizon = std::chrono::minutes(30);
+  base::Duration horizon = std::chrono::minutes(15);
   // What a second of waiting weighs, by class.
   std::array<double, kClasses> class_weight = {4.0, 1.0, 0.5};
   // Whether a lower class spares what is held for a higher one. Off only to replay what others do.

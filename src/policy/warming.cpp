@@ -19,7 +19,8 @@ std::optional<Wish> wish_of(const Held& model, const Expected& expected, const E
   if (model.rung == Rung::serving || model.in_use || model.changing) return std::nullopt;
   const auto* top = model.ladder.find(Rung::serving);
   if (top == nullptr) return std::nullopt;
-  const bool likely = expected.may_prewarm && model.reuse >= warming.least_reuse;
+  const bool within_bounds = expected.may_prewarm || model.rung <= Rung::hibernated;
+  const bool likely = within_bounds && model.reuse >= warming.least_reuse;
   if (!likely && !expected.scheduled) return std::nullopt;
   const double probability = expected.scheduled ? 1 : model.reuse;
   const double gain = model.ladder.ready_s_at(model.rung) - top->ready_s;

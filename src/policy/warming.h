@@ -3,7 +3,7 @@
 // because it was pushed down and what pushed it is gone.
 //
 // A model is warmed when the seconds this is expected to save, w·p·ΔT, exceed what has to be demoted for it by the
-// hysteresis, and when there is a fair chance that it is used at all. Bounded: wasted loads by Demand::may_prewarm,
+// hysteresis, and when there is some chance that it is used at all. Bounded: wasted loads by Demand::may_prewarm,
 // swaps by the limit of the eviction policy. A schedule is somebody's word: it needs no probability, but it too demotes
 // nothing that is worth more.
 #include <optional>
@@ -18,7 +18,7 @@ namespace hearth::policy {
 // What is known of one model besides how it is held.
 struct Expected {
   bool scheduled = false;
-  bool may_prewarm = true;  // its waste is within bounds
+  bool may_prewarm = true;  // its wasted loads are within bounds (Demand::may_prewarm); a wake is no load
 };
 
 struct Promotion {
@@ -31,7 +31,7 @@ struct Promotion {
 };
 
 struct WarmingConfig {
-  double least_reuse = 0.25;    // within the horizon
+  double least_reuse = 0.05;    // within the horizon
   double least_worth_s = 0.02;  // seconds
 };
 
