@@ -15,6 +15,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, const 
   return database;
 }
 
+std::array<std::string, 3> Database::files_of(const std::string& path) { return {path, path + "-wal", path + "-shm"}; }
+
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 Error Database::error(std::string_view what) const {
@@ -92,12 +94,7 @@ Result<bool> Database::Query::step() {
 }
 
 Status Database::Query::run() {
-  Status done;
-  for (;;) {
-    auto row = step();
-    if (!row) done = pass(row);
-    if (!row || !*row) break;
-  }
+  Status done = each([] {});
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
   bound_ = 0;

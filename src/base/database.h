@@ -3,6 +3,7 @@
 //
 // WAL with synchronous = NORMAL: after a crash it is as some whole transaction left it, the last ones may be missing.
 // Blocking; one thread at a time. SQLite's own locks keep two processes apart (they wait for each other for 2 s).
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ class Database {
   // ":memory:" keeps it in memory. Errors: unsupported (a higher version: nothing was changed), corrupt (SQLite cannot
   // use it), no_space, io.
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, const Format& format);
+  // The names of all files that one at `path` may consist of.
+  [[nodiscard]] static std::array<std::string, 3> files_of(const std::string& path);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -48,6 +51,16 @@ class Database {
 
     // True while there is a row. Errors: corrupt, no_space, io.
     [[nodiscard]] Result<bool> step();
+    // Visits every row that is left. Errors: as step(); what was visited before stands.
+    template <typename Visit>
+    [[nodiscard]] Status each(Visit visit) {
+      for (;;) {
+        const auto row = step();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) return {};
+        visit();
+      }
+    }
     // To its end; rows are passed over. It can be bound and run again afterwards.
     [[nodiscard]] Status run();
 

@@ -99,15 +99,21 @@ std::optional<Expectations::Settled> Expectations::waited(const domain::ModelId&
   return settle(id, found->second, Outcome::wasted);
 }
 
+void Expectations::count(Counts& counts, policy::Demand* demand, Outcome outcome) {
+  const bool used = outcome == Outcome::used;
+  ++(used ? counts.used : counts.wasted);
+  if (demand == nullptr) return;
+  if (used)
+    demand->prewarm_hit();
+  else
+    demand->prewarm_wasted();
+}
+
 // A schedule is somebody's word: what became of it says nothing about what was learnt.
 Expectations::Settled Expectations::settle(const domain::ModelId& id, Watched& watched, Outcome outcome) {
   auto* demand = watched.warmed->source == KeepSource::demand ? demands_.find(id) : nullptr;
-  if (outcome == Outcome::used) {
-    ++watched.counts.used;
-    if (demand != nullptr) demand->prewarm_hit();
-  } else {
-    ++watched.counts.wasted;
-    if (demand != nullptr) demand->prewarm_wasted();
+  count(watched.counts, demand, outcome);
+  if (outcome == Outcome::wasted) {
     if (watched.warmed->source == KeepSource::demand) watched.not_before = watched.warmed->until;
     watched.learnt.reset();
   }
@@ -126,14 +132,8 @@ void Expectations::count_before(const domain::ModelId& id, const domain::Event& 
   Counts& counts = watched_[id].counts;
   auto* demand = event.by == owner_of(KeepSource::demand) ? demands_.find(id) : nullptr;
   if (event.what == "prewarm") ++counts.prewarms;
-  if (event.what == "prewarm_used") {
-    ++counts.used;
-    if (demand != nullptr) demand->prewarm_hit();
-  }
-  if (event.what == "prewarm_wasted") {
-    ++counts.wasted;
-    if (demand != nullptr) demand->prewarm_wasted();
-  }
+  if (event.what == "prewarm_used") count(counts, demand, Outcome::used);
+  if (event.what == "prewarm_wasted") count(counts, demand, Outcome::wasted);
 }
 
 domain::ExpectedUse Expectations::describe(const domain::ModelId& id, domain::ServiceClass service_class,

@@ -93,6 +93,8 @@ class Expectations {
                                                              Watched& watched) const;
   [[nodiscard]] std::optional<Expectation> look_at_demand(const domain::ModelId& id, base::Duration lead,
                                                           Watched& watched) const;
+  // Counts what became of a load; with `demand`, for or against what was learnt.
+  static void count(Counts& counts, policy::Demand* demand, Outcome outcome);
   [[nodiscard]] Settled settle(const domain::ModelId& id, Watched& watched, Outcome outcome);
 
   Demands& demands_;

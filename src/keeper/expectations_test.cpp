@@ -29,7 +29,7 @@ class ExpectationsTest : public testing::Test {
   Expectations with(std::vector<std::string> schedules = {}, bool learn = true) {
     std::vector<policy::Schedule> parsed;
     for (const auto& text : schedules)
-      parsed.push_back(policy::parse_schedule(text).value());
+      parsed.push_back(config::parse_schedule(text).value());
     return {demands, parsed, learn};
   }
   void use(Expectations& expectations, base::Duration lasting = 2s) {

@@ -17,7 +17,7 @@ class WarmerTest : public RoomFixture {
     make_room(budget);
     std::vector<policy::Schedule> parsed;
     for (const auto& text : schedules)
-      parsed.push_back(policy::parse_schedule(text).value());
+      parsed.push_back(config::parse_schedule(text).value());
     expectations.emplace(demands, parsed, learn);
     warmer.emplace(Warmer::Parts{
         .executor = io.get_executor(),

@@ -151,12 +151,12 @@ TEST(Demand, CountsManyRequestsAtOnceAsOneUse) {
 }
 
 TEST(Schedule, IsReadAsPeopleWriteIt) {
-  const auto parsed = parse_schedule("weekdays 06:45: voice resident");
+  const auto parsed = config::parse_schedule("weekdays 06:45: voice resident");
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->service_class, domain::ServiceClass::voice);
   EXPECT_EQ(parsed->from_minute, 6 * 60 + 45);
   EXPECT_EQ(parsed->minutes, 60);
-  const auto model = parse_schedule("  sat,sun  22:00-01:30:  qwen3-4b:q4_k_m resident");
+  const auto model = config::parse_schedule("  sat,sun  22:00-01:30:  qwen3-4b:q4_k_m resident");
   ASSERT_TRUE(model);
   EXPECT_EQ(model->model, id_of("qwen3-4b:q4_k_m"));
   EXPECT_EQ(model->minutes, 210);
@@ -164,12 +164,12 @@ TEST(Schedule, IsReadAsPeopleWriteIt) {
                             "weekdays 24:00: voice resident", "weekdays 06:45 voice resident", "weekdays 06:45: voice",
                             "weekdays 06:45: voice warm", "daily 06:00-06:00: voice resident",
                             "mon, 06:00: voice resident", "daily 06:00: ../x resident"})
-    EXPECT_FALSE(parse_schedule(wrong)) << wrong;
+    EXPECT_FALSE(config::parse_schedule(wrong)) << wrong;
 }
 
 TEST(Schedule, HoldsFromItsTimeUntilItsEnd) {
-  const std::vector<Schedule> schedules = {parse_schedule("weekdays 06:45-08:00: voice resident").value(),
-                                           parse_schedule("sun 23:00-02:00: chat resident").value()};
+  const std::vector<Schedule> schedules = {config::parse_schedule("weekdays 06:45-08:00: voice resident").value(),
+                                           config::parse_schedule("sun 23:00-02:00: chat resident").value()};
   const auto voice = [&](double minutes) {
     return scheduled(schedules, id_of("assistant"), domain::ServiceClass::voice, minute(minutes));
   };

@@ -20,9 +20,7 @@ Footprint kept_for_good(const Held& model, const Newcomer& newcomer, const Evict
 
 struct KeptForGood {
   Footprint bytes;
-  std::vector<std::string> names;
-  std::vector<domain::ModelId> ids;
-  bool pinned = false;  // some of it by pins
+  std::vector<const Held*> models;
 };
 KeptForGood kept_for_good(std::span<const Held> models, const Newcomer& newcomer, const EvictionConfig& config,
                           base::Mono now) {
@@ -31,11 +29,16 @@ KeptForGood kept_for_good(std::span<const Held> models, const Newcomer& newcomer
     const Footprint bytes = kept_for_good(model, newcomer, config, now);
     if (bytes.empty()) continue;
     kept.bytes += bytes;
-    kept.pinned = kept.pinned || model.pinned;
-    kept.ids.push_back(model.id);
-    kept.names.push_back(fmt::format("{} ({})", model.id.text(), model.pinned ? "pinned" : "held for a higher class"));
+    kept.models.push_back(&model);
   }
   return kept;
+}
+
+std::string names_of(const KeptForGood& kept) {
+  std::vector<std::string> names;
+  for (const Held* model : kept.models)
+    names.push_back(fmt::format("{} ({})", model->id.text(), model->pinned ? "pinned" : "held for a higher class"));
+  return base::join(names, ", ");
 }
 
 std::optional<std::uint64_t> largest_context(const FitAsk& ask, const Footprint& most) {
@@ -65,12 +68,15 @@ FitVerdict refuse(const FitAsk& ask, const KeptForGood& kept, const Footprint& c
   const Footprint most = capacity.less(kept.bytes);
   FitVerdict verdict{.outcome = FitOutcome::never, .needed = ask.needed + ask.holds, .available = most};
   const bool fits_alone = verdict.needed.fits_in(capacity);
-  verdict.pinned_conflict = fits_alone && kept.pinned;
-  if (fits_alone && !kept.pinned) verdict.kept_forever = kept.ids;
+  const bool pins = std::ranges::any_of(kept.models, &Held::pinned);
+  verdict.pinned_conflict = fits_alone && pins;
+  if (fits_alone && !pins) {
+    std::ranges::transform(kept.models, std::back_inserter(verdict.kept_forever), &Held::id);
+  }
   verdict.largest_context = largest_context(ask, most);
   verdict.smaller_quantisations = smaller_that_fit(ask, most);
   verdict.reason = fmt::format("it needs {}, at most {} can be made available", format(verdict.needed), format(most));
-  if (fits_alone) verdict.reason += " beside " + base::join(kept.names, ", ");
+  if (fits_alone) verdict.reason += " beside " + names_of(kept);
   if (verdict.largest_context)
     verdict.reason += fmt::format("; a context of {} tokens would fit", *verdict.largest_context);
   if (!verdict.smaller_quantisations.empty())

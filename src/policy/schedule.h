@@ -9,7 +9,6 @@
 
 namespace hearth::policy {
 
-using config::parse_schedule;
 using config::Schedule;
 
 struct ScheduledTime {

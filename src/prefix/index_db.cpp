@@ -41,10 +41,7 @@ base::Result<std::vector<IndexRow>> IndexDb::rows() {
               "SELECT key, fingerprint, state_bytes, state_sha256, saved_at_ms, prefill_ms_per_token, origin, name, "
               "model, engine, uses, last_used_ms FROM state");
   std::vector<IndexRow> rows;
-  for (;;) {
-    auto more = query.step();
-    if (!more) return base::pass(more);
-    if (!*more) return rows;
+  auto read = query.each([&] {
     IndexRow row;
     row.key = query.text_at(0);
     row.record.fingerprint = query.text_at(1);
@@ -59,7 +56,9 @@ base::Result<std::vector<IndexRow>> IndexDb::rows() {
     row.uses = query.number_at(10);
     row.last_used_ms = query.number_at(11);
     rows.push_back(std::move(row));
-  }
+  });
+  if (!read) return base::pass(read);
+  return rows;
 }
 
 base::Result<Tokens> IndexDb::tokens(const std::string& key) {
@@ -100,12 +99,11 @@ base::Status IndexDb::remove(const std::string& key) {
 base::Result<std::vector<Verdict>> IndexDb::verdicts() {
   Query query(*db_, "SELECT model_digest, engine, at_ms, why FROM verdict");
   std::vector<Verdict> verdicts;
-  for (;;) {
-    auto more = query.step();
-    if (!more) return base::pass(more);
-    if (!*more) return verdicts;
+  auto read = query.each([&] {
     verdicts.push_back({query.text_at(0), query.text_at(1), query.number_at(2), query.text_at(3)});
-  }
+  });
+  if (!read) return base::pass(read);
+  return verdicts;
 }
 
 base::Status IndexDb::put(const Verdict& verdict) {

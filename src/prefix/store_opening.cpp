@@ -64,8 +64,8 @@ base::Status Store::open_index(Events& events) {
   auto index = IndexDb::open(path);
   if (!index) {
     events.push_back(event("prefix_index_rebuilt", {}, index.error().message));
-    for (const auto* ending : {"", "-wal", "-shm"}) {
-      if (auto removed = parts_.files.remove(path + ending); !removed) return base::pass(removed);
+    for (const auto& file : base::Database::files_of(path)) {
+      if (auto removed = parts_.files.remove(file); !removed) return base::pass(removed);
     }
     index = IndexDb::open(path);
   }

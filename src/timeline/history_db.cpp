@@ -51,14 +51,6 @@ std::optional<std::string> layer_text(const std::optional<domain::Layer>& layer)
   return std::string(name_of(*layer));
 }
 
-// Of the database's files, whatever is there.
-void remove_files(const std::filesystem::path& path) {
-  for (const auto* ending : {"", "-wal", "-shm"}) {
-    std::error_code gone;  // what was not there need not go
-    std::filesystem::remove(path.string() + ending, gone);
-  }
-}
-
 base::Result<std::string> set_aside(const std::filesystem::path& path, base::Wall now) {
   const auto folder = path.parent_path();
   std::error_code error;
@@ -71,7 +63,10 @@ base::Result<std::string> set_aside(const std::filesystem::path& path, base::Wal
   const auto aside = folder / fmt::format("damaged-{}.sqlite", ms_of(now));
   std::filesystem::rename(path, aside, error);
   if (error) return base::fail_errno("setting aside " + path.string(), error.value());
-  remove_files(path);
+  for (const auto& file : base::Database::files_of(path.string())) {
+    std::error_code gone;  // what was not there need not go
+    std::filesystem::remove(file, gone);
+  }
   return aside.string();
 }
 
@@ -176,12 +171,9 @@ base::Result<std::vector<RequestRow>> HistoryDb::requests(base::Wall now) {
               "WHERE at_ms <= ? ORDER BY at_ms, rowid");
   query.number(ms_of(now));
   std::vector<RequestRow> rows;
-  for (;;) {
-    auto more = query.step();
-    if (!more) return base::pass(more);
-    if (!*more) return rows;
+  auto read = query.each([&] {
     const auto service_class = domain::service_class_named(query.text_at(3));
-    if (!service_class || !domain::ModelId::parse(query.text_at(2))) continue;
+    if (!service_class || !domain::ModelId::parse(query.text_at(2))) return;
     rows.push_back({.at = wall_of(query.number_at(0)),
                     .id = query.text_at(1),
                     .model = query.text_at(2),
@@ -192,7 +184,9 @@ base::Result<std::vector<RequestRow>> HistoryDb::requests(base::Wall now) {
                     .cold_ms = query.real_at(7).value_or(0),
                     .start_ms = query.real_at(8),
                     .cause = domain::layer_named(query.text_at(9))});
-  }
+  });
+  if (!read) return base::pass(read);
+  return rows;
 }
 
 base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
@@ -200,10 +194,7 @@ base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
               "SELECT at_ms, what, model, layer, bytes, by, why FROM event WHERE at_ms <= ? ORDER BY at_ms, rowid");
   query.number(ms_of(now));
   std::vector<domain::Event> events;
-  for (;;) {
-    auto more = query.step();
-    if (!more) return base::pass(more);
-    if (!*more) return events;
+  auto read = query.each([&] {
     const auto bytes = query.maybe_number_at(4);
     domain::Event event;
     event.at = wall_of(query.number_at(0));
@@ -214,19 +205,20 @@ base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
     event.by = query.maybe_text_at(5);
     event.why = query.maybe_text_at(6);
     if (domain::ModelId::parse(*event.model)) events.push_back(std::move(event));
-  }
+  });
+  if (!read) return base::pass(read);
+  return events;
 }
 
 base::Result<std::vector<domain::RequestRecord>> HistoryDb::records() {
   Query query(*db_, "SELECT json FROM record ORDER BY rowid");
   std::vector<domain::RequestRecord> records;
-  for (;;) {
-    auto more = query.step();
-    if (!more) return base::pass(more);
-    if (!*more) return records;
+  auto read = query.each([&] {
     auto record = domain::request_from_json(domain::Json::parse(query.text_at(0), nullptr, false));
     if (record) records.push_back(std::move(*record));
-  }
+  });
+  if (!read) return base::pass(read);
+  return records;
 }
 
 }  // namespace hearth::timeline
