@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -25,8 +26,11 @@ struct Pair {
   Local::socket engine;
 };
 
+// Holds the pair while it copies from one of its ends to the other.
 template <typename From, typename To>
-rt::Task<void> copy(std::shared_ptr<Pair> pair, From& from, To& to) {
+rt::Task<void> copy(std::shared_ptr<Pair> pair, From Pair::*from_end, To Pair::*to_end) {
+  From& from = (*pair).*from_end;
+  To& to = (*pair).*to_end;
   std::array<char, 16384> buffer;
   for (;;) {
     const auto [read_error, size] = co_await from.async_read_some(rt::asio::buffer(buffer), rt::kTuple);
@@ -43,8 +47,8 @@ rt::Task<void> forward(Tcp::socket client, std::string engine) {
   auto pair = std::make_shared<Pair>(std::move(client), Local::socket(executor));
   co_await pair->engine.async_connect(Local::endpoint(engine), rt::asio::use_awaitable);
   pair->client.set_option(Tcp::no_delay(true));
-  rt::asio::co_spawn(executor, copy(pair, pair->client, pair->engine), rt::asio::detached);
-  co_await copy(pair, pair->engine, pair->client);
+  rt::asio::co_spawn(executor, copy(pair, &Pair::client, &Pair::engine), rt::asio::detached);
+  co_await copy(pair, &Pair::engine, &Pair::client);
 }
 
 rt::Task<void> accept(Tcp::acceptor& acceptor, std::string engine) {
