@@ -153,12 +153,19 @@ base::Status App::open() {
 }
 
 void App::remember() {
-  Past past = open_past(config_, clock_.wall());
-  if (!past.db) return;
-  keeper_->remember(past.requests, past.events);
-  history_ = std::make_unique<timeline::History>(io_.get_executor(), std::move(past.db), clock_, log_crash);
-  journal_.remember_in(*history_, std::move(past.records));
-  history_->start();
+  if (config_.history().keep.count() == 0) return;
+  history_ = std::make_unique<timeline::History>(io_.get_executor(), clock_, log_crash);
+  journal_.remember_in(*history_);
+  keeper_->await_past();
+  const auto past = std::make_shared<Past>();
+  history_->start(
+      [this, past, learner = keeper_->learner()]() mutable {
+        return open_past(config_, clock_.wall(), learner, *past);
+      },
+      [this, past] {
+        keeper_->remember(std::move(past->lessons));
+        journal_.add_before(std::move(past->records));
+      });
 }
 
 // The store's lock makes this the only server on the data directory, so what is found here belongs to a dead one.
