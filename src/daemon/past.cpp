@@ -32,4 +32,17 @@ Past open_past(const config::Config& config, base::Wall now) {
   return past;
 }
 
+std::unique_ptr<keeper::EstimateDb> open_estimates(const std::filesystem::path& data_dir, base::Wall now) {
+  auto opened = keeper::EstimateDb::open(data_dir / "estimates", now);
+  if (!opened) {
+    spdlog::warn("{}; what models take is learnt anew", opened.error().message);
+    return nullptr;
+  }
+  if (opened->set_aside)
+    spdlog::warn("the estimates were damaged; they lie in {} and are learnt anew", *opened->set_aside);
+  return std::move(opened->db);
+}
+
+std::vector<policy::Learnt> estimates_before(keeper::EstimateDb& estimates) { return or_log(estimates.all()); }
+
 }  // namespace hearth::daemon

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "keeper/estimate_db.h"
 #include "timeline/history_db.h"
 
 namespace hearth::daemon {
@@ -17,5 +18,9 @@ struct Past {
 
 // Blocking, some 0.1 s for a full history. What goes wrong is logged, and the server runs without that part.
 [[nodiscard]] Past open_past(const config::Config& config, base::Wall now);
+
+// Where what loads took is kept (docs/estimates-format.md); null: it cannot be opened. Blocking, as what follows.
+[[nodiscard]] std::unique_ptr<keeper::EstimateDb> open_estimates(const std::filesystem::path& data_dir, base::Wall now);
+[[nodiscard]] std::vector<policy::Learnt> estimates_before(keeper::EstimateDb& estimates);
 
 }  // namespace hearth::daemon
