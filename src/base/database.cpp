@@ -17,6 +17,26 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, const 
 
 std::array<std::string, 3> Database::files_of(const std::string& path) { return {path, path + "-wal", path + "-shm"}; }
 
+Result<std::string> Database::set_aside(const std::filesystem::path& path, Wall now) {
+  const auto folder = path.parent_path();
+  std::error_code error;
+  std::vector<std::filesystem::path> earlier;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("damaged-")) earlier.push_back(entry.path());
+  }
+  for (const auto& one : earlier)
+    std::filesystem::remove(one, error);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  const auto aside = folder / fmt::format("damaged-{}.sqlite", ms);
+  std::filesystem::rename(path, aside, error);
+  if (error) return fail_errno("setting aside " + path.string(), error.value());
+  for (const auto& file : files_of(path.string())) {
+    std::error_code gone;  // what was not there need not go
+    std::filesystem::remove(file, gone);
+  }
+  return aside.string();
+}
+
 Database::~Database() { sqlite3_close_v2(handle_); }
 
 Error Database::error(std::string_view what) const {

@@ -5,6 +5,7 @@
 // Blocking; one thread at a time. SQLite's own locks keep two processes apart (they wait for each other for 2 s).
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 struct sqlite3;
@@ -31,6 +33,9 @@ class Database {
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, const Format& format);
   // The names of all files that one at `path` may consist of.
   [[nodiscard]] static std::array<std::string, 3> files_of(const std::string& path);
+  // Renames a damaged one to damaged-<Unix ms>.sqlite beside it, in place of any that was set aside before, and removes
+  // what else belongs to it. Gives the new name. Errors: of renaming.
+  [[nodiscard]] static Result<std::string> set_aside(const std::filesystem::path& path, Wall now);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -149,8 +149,8 @@ class Tree {
   void add_lab() {
     CLI::App* lab = app_.add_subcommand("lab", "Experiments");
     lab->require_subcommand(1);
-    auto& replay = command(*lab, "replay", "Replay a history of requests through every residency policy, in no time",
-                           Command::lab_replay);
+    auto& replay =
+        command(*lab, "replay", "Replay a history of requests through every residency policy", Command::lab_replay);
     LabOptions& options = into_.lab;
     auto* trace =
         replay.add_option("--trace", options.trace, "A recorded history (an invented one)")->type_name("FILE");
@@ -162,6 +162,8 @@ class Tree {
         ->allow_extra_args(false)
         ->needs(trace);
     add_number(replay, "--speed", options.speed, "Divide the recorded times by this (1)").needs(trace);
+    replay.add_flag("--live", options.live, "Also replay it on the running server, and measure its costs for the rest")
+        ->needs(trace);
     add_choice(replay, "--shape", options.shape, "household, popular, timers or bursty: what to invent (household)",
                {"household", "popular", "timers", "bursty"})
         .excludes(trace);
@@ -170,7 +172,8 @@ class Tree {
     replay.add_option("--seed", options.seeds, "What chance makes of it (1); repeat it for several runs")
         ->type_name("N")
         ->allow_extra_args(false);
-    replay.add_option("--memory", options.memory, "Memory for every policy (8GB)")->type_name("SIZE");
+    replay.add_option("--memory", options.memory, "Memory for every policy (8GB; with --live what the server has)")
+        ->type_name("SIZE");
     replay.add_option("--policy", options.policies, "Only this policy (all); repeat it for others")
         ->type_name("NAME")
         ->allow_extra_args(false);

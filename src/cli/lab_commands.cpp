@@ -6,6 +6,8 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/live_costs.h"
+#include "cli/live_runner.h"
 #include "lab/experiment.h"
 #include "lab/importer.h"
 #include "lab/report.h"
@@ -15,6 +17,8 @@ namespace hearth::cli {
 namespace {
 
 using base::ErrorCode;
+
+constexpr std::chrono::milliseconds kLate{250};
 
 std::unexpected<base::Error> cannot(std::string_view what, const std::filesystem::path& path) {
   return base::fail(ErrorCode::io, fmt::format("{} cannot be {}: {}", base::printable(path.string(), 200), what,
@@ -76,6 +80,33 @@ void note_unread(Console& console, const lab::Imported& imported) {
     console.err << fmt::format("hearth: {} rows could not be read and were left out\n", imported.skipped);
 }
 
+void note_live(Console& console, const LiveRunner& runner) {
+  if (!runner.first_failure().empty())
+    console.err << fmt::format("hearth: not every request was answered; the first: {}\n",
+                               base::printable(runner.first_failure(), 300));
+  if (runner.latest() > kLate)
+    console.err << fmt::format("hearth: requests were sent up to {:.1f} s late\n", base::to_ms(runner.latest()) / 1000);
+}
+
+// On the server as well, with its costs and its memory for what is simulated.
+base::Result<lab::Experiment> run_live(lab::Trace& trace, std::uint64_t seed, lab::ExperimentOptions options,
+                                       Console& console) {
+  auto client = connect(console);
+  if (!client) return base::pass(client);
+  const LiveServer server(std::move(*client), console.pause);
+  if (auto measured = measure_costs(server, trace, console); !measured) return std::unexpected(measured.error());
+  auto memory = server.memory();
+  if (!memory) return base::pass(memory);
+  options.memory = policy::Footprint::host(memory->free);
+  LiveRunner runner(server, memory->free + memory->reserved, console);
+  options.live = &runner;
+  auto experiment = lab::run_experiment(trace, seed, options);
+  note_live(console, runner);
+  const auto stopped = stop_all(server, trace);
+  if (experiment && !stopped) return std::unexpected(stopped.error());
+  return experiment;
+}
+
 }  // namespace
 
 Outcome replay_trace(const Invocation& invocation, Console& console) {
@@ -90,7 +121,8 @@ Outcome replay_trace(const Invocation& invocation, Console& console) {
     auto imported = make_trace(options, seed);
     if (!imported) return base::pass(imported);
     note_unread(console, *imported);
-    auto experiment = lab::run_experiment(imported->trace, seed, experiment_options);
+    auto experiment = options.live ? run_live(imported->trace, seed, experiment_options, console)
+                                   : lab::run_experiment(imported->trace, seed, experiment_options);
     if (!experiment) return base::pass(experiment);
     if (!invocation.json) console.out << (experiments.empty() ? "" : "\n") << lab::text_of(*experiment);
     experiments.push_back(std::move(*experiment));

@@ -16,6 +16,7 @@ struct LabOptions {
   double days = 28;
   double intensity = 1;
   double speed = 1;
+  bool live = false;                  // also on the server that HEARTH_URL names
   std::vector<std::string> names;     // "model of the trace=model"
   std::string memory = "8GB";         // a size
   std::vector<std::string> policies;  // none: all

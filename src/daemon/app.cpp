@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/text.h"
 #include "daemon/run_folder.h"
 #include "engine/llama_starter.h"
 #include "engine/packed_key.h"
@@ -124,6 +125,7 @@ base::Status App::open() {
   reap();
   if (config_.engine().tier) tier_library_ = find_tier_library();
 
+  estimates_ = open_estimates(settings.data_dir, clock_.wall());
   prefixes_ = open_prefixes(config_, files_, pool_, pages_, clock_,
                             [this](domain::Event event) { journal_.post_event(std::move(event)); });
   keeper_ = std::make_unique<keeper::Keeper>(
@@ -134,7 +136,7 @@ base::Status App::open() {
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
                           [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
                           [this](const artifact::StoredModel& model) { return prefix_held(model); },
-                          room_config(config_, memory_), warming_rule(config_, memory_), &zone_});
+                          room_config(config_, memory_), warming_rule(config_, memory_), &zone_, estimates_.get()});
   make_packed_quota();
   remember();
   gate_ = std::make_unique<KeeperGate>(*keeper_);
@@ -153,6 +155,7 @@ base::Status App::open() {
 }
 
 void App::remember() {
+  if (estimates_) keeper_->remember(estimates_before(*estimates_));
   if (config_.history().keep.count() == 0) return;
   history_ = std::make_unique<timeline::History>(io_.get_executor(), clock_, log_crash);
   journal_.remember_in(*history_);
@@ -186,7 +189,10 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   const domain::ModelId id = manifest.id;
   config::ModelConfig config = config_.effective_for(id);
   const base::Bytes budget = keeper_->room().config().budget;
-  keeper::ServeShape shape{.context = config.context, .slots = config.slots.value_or(kDefaultSlots)};
+  keeper::ServeShape shape{.context = config.context,
+                           .slots = config.slots.value_or(kDefaultSlots),
+                           .prompt_cache = 0,
+                           .flags = base::join(config.flags, " ")};
   if (const auto context = context_for(manifest, config, shape, budget)) {
     config.context = context;
     shape.context = context;

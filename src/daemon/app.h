@@ -72,7 +72,8 @@ class App {
   Journal journal_{io_.get_executor(), clock_};
   EngineFinder engine_{config_, pool_, io_.get_executor()};
   std::unique_ptr<artifact::Store> store_;
-  std::unique_ptr<keeper::PrefixTier> prefixes_;  // null: prompt states are not kept
+  std::unique_ptr<keeper::PrefixTier> prefixes_;   // null: prompt states are not kept
+  std::unique_ptr<keeper::EstimateDb> estimates_;  // null: what loads took is not kept
   std::unique_ptr<keeper::Keeper> keeper_;
   std::map<std::string, std::string> packed_keys_;  // of models that were served, by id
   std::unique_ptr<PackedQuota> packed_quota_;

@@ -31,4 +31,20 @@ std::unique_ptr<timeline::HistoryDb> open_past(const config::Config& config, bas
   return std::move(opened->db);
 }
 
+std::unique_ptr<keeper::EstimateDb> open_estimates(const std::filesystem::path& data_dir, base::Wall now) {
+  auto opened = keeper::EstimateDb::open(data_dir / "estimates", now);
+  if (!opened) {
+    spdlog::warn("{}; what models take is learnt anew", opened.error().message);
+    return nullptr;
+  }
+  if (opened->set_aside)
+    spdlog::warn("the estimates were damaged; they lie in {} and are learnt anew", *opened->set_aside);
+  return std::move(opened->db);
+}
+
+std::vector<policy::Learnt> estimates_before(keeper::EstimateDb& estimates) {
+  auto learnt = estimates.all();
+  return or_log(learnt) ? std::move(*learnt) : std::vector<policy::Learnt>{};
+}
+
 }  // namespace hearth::daemon

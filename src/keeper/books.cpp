@@ -96,19 +96,33 @@ void Books::settle_ready(const domain::ModelId& id, const Resident& resident, Te
   tenant.rung = rung;
 }
 
-// Pages of files that our engines map count as available to the kernel, yet they are what we have given out.
+// Pages of files that our engines map count as available to the kernel, yet they are what we have given out; but for
+// those of hibernated weights that were kept, which nobody was promised.
 void Books::note_host() {
   const auto now = parts_.memory.memory();
   if (!now.total || !now.available) return;
   policy::HostMemory host{.total = *now.total, .available = *now.available};
+  kept_ = 0;
   for (const auto& [id, resident] : parts_.residents) {
     const auto pid = resident->supervisor().pid();
     if (!pid) continue;
     const auto reading = parts_.stats.read(*pid);
-    host.ours += reading.resident.value_or(0);
-    host.available -= std::min(host.available, reading.resident_file.value_or(0));
+    const base::Bytes file = reading.resident_file.value_or(0);
+    const base::Bytes resident_bytes = reading.resident.value_or(0);
+    if (resident->pages_kept()) {
+      kept_ += file;
+      host.ours += resident_bytes - std::min(resident_bytes, file);
+      continue;
+    }
+    host.ours += resident_bytes;
+    host.available -= std::min(host.available, file);
   }
   ledger_.note_host(host);
+}
+
+bool Books::fits_beside_pages(const Footprint& needed) const {
+  const auto host = ledger_.host_free();
+  return host && *host >= kept_ && *host - kept_ >= needed.host();
 }
 
 void Books::use_began(const domain::ModelId& id) { parts_.demands.use_began(id); }
@@ -224,18 +238,27 @@ void Books::measured(const domain::ModelId& id, const Resident& resident, const 
   const auto* account = ledger_.find(id);
   const bool serves = resident.supervisor().state() == ModelState::ready && !resident.hibernated();
   if (account == nullptr || !serves || resident.cooling || resident.requests() == 0) return;
-  Claim claim = split(memory.proportional, resident.needs.prior);
-  claim[Charge::locked] = Footprint::host(memory.locked);
-  ledger_.measured(id, claim);
   Tenant& tenant = tenants_[id];
   const std::uint64_t generation = resident.supervisor().generation();
-  if (std::exchange(tenant.peak_generation, generation) != generation) tenant.peak.reset();
+  if (std::exchange(tenant.peak_generation, generation) != generation) {
+    tenant.peak.reset();
+    tenant.overhead.reset();
+  }
+  // The prompt cache is empty when an engine is measured first, and what grows later is its.
+  Claim expected = resident.needs.prior;
+  expected[Charge::overhead] = Footprint::host(tenant.overhead.value_or(memory.proportional));
+  Claim claim = split(memory.proportional, expected);
+  if (!tenant.overhead) tenant.overhead = claim[Charge::overhead].host();
+  claim[Charge::locked] = Footprint::host(memory.locked);
+  ledger_.measured(id, claim);
   // The prompt cache fills up later; what it may take stays reserved.
   claim[Charge::prefix] = resident.needs.prior[Charge::prefix];
   const Claim peak = tenant.peak ? larger_of(*tenant.peak, claim) : claim;
   if (tenant.peak && peak == *tenant.peak) return;
   tenant.peak = peak;
   estimator_.learn(id, resident.needs.options, peak, resident.needs.prior);
+  if (!parts_.on_learnt) return;
+  if (const auto learnt = estimator_.learnt(id, resident.needs.options)) parts_.on_learnt(*learnt);
 }
 
 void Books::cannot_hibernate(const domain::ModelId& id, const Resident& resident) {

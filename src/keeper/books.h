@@ -36,7 +36,8 @@ class Books {
     base::Bytes reserve;  // of host memory, for the rest of the machine
     Demands& demands;
     policy::AdmissionConfig admission;
-    base::Duration horizon;  // how far ahead reuse counts
+    base::Duration horizon;                                     // how far ahead reuse counts
+    std::function<void(const policy::Learnt&)> on_learnt = {};  // may be empty
   };
   explicit Books(Parts parts);
 
@@ -55,6 +56,9 @@ class Books {
   [[nodiscard]] policy::Footprint needed(const domain::ModelId& id, const Resident& resident) const;
   [[nodiscard]] policy::Footprint holds(const domain::ModelId& id) const;
   [[nodiscard]] policy::Estimate estimate(const domain::ModelId& id, const Resident& resident) const;
+  // The kernel has room for that beside every page that our engines map, also those that were only kept.
+  [[nodiscard]] bool fits_beside_pages(const policy::Footprint& needed) const;
+  [[nodiscard]] base::Bytes pages_kept() const { return kept_; }
   // Promises that memory. Errors: does_not_fit, where less is free by now.
   [[nodiscard]] base::Status reserve(const domain::ModelId& id, const Resident& resident);
   // While a promise is held the account stays, engine or not.
@@ -72,6 +76,8 @@ class Books {
   [[nodiscard]] policy::ColdStartPromise cold_promise(const domain::ModelId& id, const Resident& resident) const;
   [[nodiscard]] domain::ColdStart cold_start(const domain::ModelId& id, const Resident& resident) const;
 
+  // What an earlier run learnt.
+  void restore(const policy::Learnt& learnt) { estimator_.restore(learnt); }
   // The kernel's word on a serving, idle engine.
   void measured(const domain::ModelId& id, const Resident& resident, const sys::MemoryRollup& memory);
   // Its engine said that it cannot hibernate.
@@ -98,8 +104,10 @@ class Books {
     bool away = false;                       // evicted, and not loaded since
     std::uint64_t ready_generation = 0;      // the last engine that was seen ready
     std::uint64_t cannot_hibernate_in = 0;   // generation
-    std::uint64_t peak_generation = 0;       // of `peak`
+    std::uint64_t peak_generation = 0;       // of `peak` and `overhead`
     std::optional<policy::Claim> peak = {};  // the most that this engine was measured to take
+    // What it took beyond what was expected before it had a prompt to remember.
+    std::optional<base::Bytes> overhead = {};
   };
 
   void settle(const domain::ModelId& id, const Resident& resident);
@@ -114,6 +122,7 @@ class Books {
   policy::Ledger ledger_;
   policy::Estimator estimator_;
   std::map<domain::ModelId, Tenant> tenants_;
+  base::Bytes kept_ = 0;  // pages of hibernated weights that are still there
   double ageing_ = 0;
 };
 

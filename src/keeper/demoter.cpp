@@ -9,13 +9,26 @@ namespace hearth::keeper {
 using domain::ModelState;
 using policy::Rung;
 
-rt::Task<void> Demoter::run(policy::EvictionPlan plan, std::string by) {
+rt::Task<void> Demoter::run(policy::EvictionPlan plan, std::string by, Pages pages) {
   for (const auto& demotion : plan.demotions) {
     const auto found = parts_.residents.find(demotion.id);
     if (found == parts_.residents.end() || !may_demote(demotion.id, *found->second)) continue;
     std::shared_ptr<Resident> resident = found->second;
-    co_await demote(std::move(resident), demotion, by);
+    co_await demote(std::move(resident), demotion, by, pages);
   }
+}
+
+rt::Task<void> Demoter::drop_pages(std::string by) {
+  std::vector<policy::Demotion> kept;
+  for (const auto& [id, resident] : parts_.residents) {
+    if (!resident->pages_kept()) continue;
+    policy::Demotion demotion{.id = id, .from = Rung::hibernated, .to = Rung::hibernated};
+    demotion.reason = "the pages of its weights leave memory";
+    kept.push_back(std::move(demotion));
+  }
+  policy::EvictionPlan plan;
+  plan.demotions = std::move(kept);
+  co_await run(std::move(plan), std::move(by), Pages::drop);
 }
 
 bool Demoter::may_demote(const domain::ModelId& id, const Resident& resident) const {
@@ -24,14 +37,16 @@ bool Demoter::may_demote(const domain::ModelId& id, const Resident& resident) co
   return settled && !used && !resident.cooling && !parts_.pinned(id);
 }
 
-rt::Task<void> Demoter::demote(std::shared_ptr<Resident> resident, policy::Demotion demotion, std::string by) {
+rt::Task<void> Demoter::demote(std::shared_ptr<Resident> resident, policy::Demotion demotion, std::string by,
+                               Pages pages) {
   resident->cooling = true;
   const base::ScopeExit settled([&] { resident->cooling = false; });
-  auto done = co_await do_it(resident, demotion.to);
+  auto done = co_await do_it(resident, demotion.to, pages);
   resident->readings.reset();
   if (done) {
-    parts_.books.evicted(demotion.id, demotion.score);
+    if (demotion.from != demotion.to) parts_.books.evicted(demotion.id, demotion.score);
     const bool asleep = demotion.to == Rung::hibernated;
+    if (resident->pages_kept()) demotion.reason += "; its pages stay until the kernel wants them";
     tell(asleep ? "hibernated" : "evicted", demotion, by, demotion.reason, *done ? **done : demotion.freed.total());
     co_return;
   }
@@ -43,10 +58,11 @@ rt::Task<void> Demoter::demote(std::shared_ptr<Resident> resident, policy::Demot
 }
 
 // The bytes that left, where the engine's library counted them.
-rt::Task<base::Result<std::optional<base::Bytes>>> Demoter::do_it(std::shared_ptr<Resident> resident, Rung to) {
+rt::Task<base::Result<std::optional<base::Bytes>>> Demoter::do_it(std::shared_ptr<Resident> resident, Rung to,
+                                                                  Pages pages) {
   std::optional<base::Bytes> moved;
   if (to == Rung::hibernated) {
-    auto work = co_await parts_.hibernate(resident);
+    auto work = co_await parts_.hibernate(resident, pages);
     if (!work) co_return base::pass(work);
     moved = work->bytes;
     co_return moved;

@@ -25,7 +25,7 @@ class Demoter {
     const base::Clock& clock;
     const Residents& residents;
     Books& books;
-    std::function<rt::Task<WorkResult>(std::shared_ptr<Resident>)> hibernate;
+    std::function<rt::Task<WorkResult>(std::shared_ptr<Resident>, Pages)> hibernate;
     std::function<bool(const domain::ModelId&)> pinned;
     std::function<void(domain::Event)> on_event;  // hibernated, evicted, eviction_failed; may be empty
     // A claim on a model that only waits for memory is no hindrance where it would be a deadlock otherwise.
@@ -33,13 +33,16 @@ class Demoter {
   };
   explicit Demoter(Parts parts) : parts_(std::move(parts)) {}
 
-  // `by`: "request for b", "memory pressure".
-  [[nodiscard]] rt::Task<void> run(policy::EvictionPlan plan, std::string by);
+  // `by`: "request for b", "memory pressure". `pages`: of those that hibernate.
+  [[nodiscard]] rt::Task<void> run(policy::EvictionPlan plan, std::string by, Pages pages);
+  // The pages of hibernated weights that were kept.
+  [[nodiscard]] rt::Task<void> drop_pages(std::string by);
 
  private:
-  [[nodiscard]] rt::Task<void> demote(std::shared_ptr<Resident> resident, policy::Demotion demotion, std::string by);
+  [[nodiscard]] rt::Task<void> demote(std::shared_ptr<Resident> resident, policy::Demotion demotion, std::string by,
+                                      Pages pages);
   [[nodiscard]] rt::Task<base::Result<std::optional<base::Bytes>>> do_it(std::shared_ptr<Resident> resident,
-                                                                         policy::Rung to);
+                                                                         policy::Rung to, Pages pages);
   [[nodiscard]] bool may_demote(const domain::ModelId& id, const Resident& resident) const;
   void tell(const char* what, const policy::Demotion& demotion, const std::string& by, std::string why,
             std::optional<base::Bytes> bytes) const;

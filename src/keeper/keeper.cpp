@@ -90,7 +90,8 @@ Room::Parts Keeper::room_parts() {
           .stats = parts_.stats,
           .residents = residents_,
           .demands = demands_,
-          .hibernate = [this](std::shared_ptr<Resident> resident) { return changer_.hibernate(std::move(resident)); },
+          .hibernate = [this](std::shared_ptr<Resident> resident,
+                              Pages pages) { return changer_.hibernate(std::move(resident), pages); },
           .can_hibernate =
               [](const Resident& resident) {
                 const auto link = resident.supervisor().tier();
@@ -102,7 +103,8 @@ Room::Parts Keeper::room_parts() {
                             std::string family) { return smaller_of(std::move(id), std::move(family)); },
           .on_event = parts_.on_event,
           .on_crash = parts_.on_crash,
-          .config = parts_.room};
+          .config = parts_.room,
+          .on_learnt = [this](const policy::Learnt& learnt) { keep_estimate(learnt); }};
 }
 
 Warmer::Parts Keeper::warmer_parts() {
@@ -136,6 +138,29 @@ void Keeper::recall_times(const domain::ModelId& id, Resident& resident) {
   if (const auto past = past_times_.extract(id)) resident.recall(past.mapped());
 }
 
+void Keeper::remember(const std::vector<policy::Learnt>& estimates) {
+  for (const auto& learnt : estimates)
+    room_.books().restore(learnt);
+}
+
+void Keeper::keep_estimate(const policy::Learnt& learnt) {
+  if (parts_.estimates != nullptr) tasks_.spawn(write_estimate(learnt));
+}
+
+rt::Task<void> Keeper::write_estimate(policy::Learnt learnt) {
+  const auto now = parts_.clock.wall();
+  const auto written = co_await parts_.pool.run([&] { return parts_.estimates->write(learnt, now); });
+  if (!written) spdlog::warn("keeping what {} was measured to take: {}", learnt.id.text(), written.error().message);
+}
+
+base::Status Keeper::remove_from_store(const domain::ModelId& id) {
+  if (parts_.estimates != nullptr) {
+    if (auto gone = parts_.estimates->forget(id); !gone)
+      spdlog::warn("forgetting what {} was measured to take: {}", id.text(), gone.error().message);
+  }
+  return parts_.store.remove(id);
+}
+
 rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
   const auto models = co_await parts_.pool.run([this] { return parts_.store.list(); });
   std::vector<domain::ModelId> ids;
@@ -147,7 +172,7 @@ rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
 // As a request would, but for the request.
 rt::Task<base::Status> Keeper::bring_up(domain::ModelId id, std::shared_ptr<Resident> resident) {
   if (resident->hibernated()) {
-    auto woken = co_await changer_.wake(resident);
+    auto woken = co_await wake(id, resident);
     if (!woken) co_return base::pass(woken);
     co_return base::Status{};
   }
@@ -219,16 +244,17 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   note_ready(**resident, *ready);
   const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
+  const bool wakes_already = (*resident)->waking;
   const bool ready_started = ready->start.has_value();
   (*resident)->set_hibernated(false);
-  if (wakes) tasks_.spawn(wake_beside(*resident));
+  if (wakes) tasks_.spawn(wake_beside(id, *resident));
   const auto on_end = [this, id](Resident& left) {
     if (left.in_flight() == 0) measure_when_idle(id, left);
   };
   auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
                                        std::move(claim), on_end);
   lease->set_class(room_.class_of(id, asker.service_class));
-  lease->set_cold_start(std::move(cold), ready_started || wakes);
+  lease->set_cold_start(std::move(cold), ready_started || wakes || wakes_already);
   if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
 }
@@ -431,15 +457,29 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
     co_await save_prefixes(resident);
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
     residents_.erase(id);
-    room_.books().forget(id);
     expectations_.forget(id);
     room_.look_again();
   }
-  co_return co_await parts_.pool.run([&] { return parts_.store.remove(id); });
+  room_.books().forget(id);
+  co_return co_await parts_.pool.run([&] { return remove_from_store(id); });
 }
 
-rt::Task<void> Keeper::wake_beside(std::shared_ptr<Resident> resident) {
-  if (auto woken = co_await changer_.wake(std::move(resident)); !woken)
+rt::Task<WorkResult> Keeper::wake(domain::ModelId id, std::shared_ptr<Resident> resident) {
+  auto work = co_await changer_.wake(std::move(resident));
+  if (!work || !parts_.on_event) co_return work;
+  domain::Event event;
+  event.at = parts_.clock.wall();
+  event.what = "woken";
+  event.model = id.text();
+  event.layer = Layer::weights;
+  event.bytes = work->bytes;
+  event.why = fmt::format("its weights came back in {:.2f} s", work->ms / 1000);
+  parts_.on_event(std::move(event));
+  co_return work;
+}
+
+rt::Task<void> Keeper::wake_beside(domain::ModelId id, std::shared_ptr<Resident> resident) {
+  if (auto woken = co_await wake(std::move(id), std::move(resident)); !woken)
     spdlog::warn("waking beside a request: {}", woken.error().message);
 }
 
@@ -530,7 +570,8 @@ rt::Task<WorkResult> Keeper::wake_engine(domain::ModelId id, std::shared_ptr<Res
   const base::ScopeExit done([&] { resident->unclaimed(); });
   auto admission = co_await room_.admit(id, resident, asker.service_class);
   if (!admission) co_return base::pass(admission);
-  co_return co_await changer_.wake(resident);
+  if (!resident->hibernated()) co_return co_await changer_.wake(resident);
+  co_return co_await wake(id, resident);
 }
 
 rt::Task<base::Result<domain::LoadPlan>> Keeper::plan(domain::ModelId id, domain::Asker asker) {

@@ -17,6 +17,7 @@
 #include "domain/verification.h"
 #include "keeper/claim.h"
 #include "keeper/cooler.h"
+#include "keeper/estimate_db.h"
 #include "keeper/layer_changer.h"
 #include "keeper/lease.h"
 #include "keeper/resident.h"
@@ -75,6 +76,7 @@ struct KeeperParts {
   RoomConfig room = {};
   WarmingRule warming = {};
   const sys::TimeZone* zone = nullptr;  // null: UTC
+  EstimateDb* estimates = nullptr;      // where what loads took is kept; null: nowhere
 };
 
 class Keeper {
@@ -89,6 +91,8 @@ class Keeper {
   void await_past() { demands_.await_past(); }
   // What earlier runs saw.
   void remember(Lessons lessons);
+
+  void remember(const std::vector<policy::Learnt>& estimates);
 
   // Waits until an engine with this model can take a request: for its memory (Room::admit), then for its start. Cancel:
   // the caller leaves, a start under way goes on, and the model is then kept as the caller wished.
@@ -158,6 +162,9 @@ class Keeper {
   [[nodiscard]] rt::Task<std::vector<policy::Quantisation>> smaller_of(domain::ModelId id, std::string family);
   [[nodiscard]] std::shared_ptr<Claim> claim_for(const domain::ModelId& id, std::shared_ptr<Resident> resident,
                                                  const domain::Asker& asker);
+  void keep_estimate(const policy::Learnt& learnt);
+  [[nodiscard]] rt::Task<void> write_estimate(policy::Learnt learnt);
+  [[nodiscard]] base::Status remove_from_store(const domain::ModelId& id);  // blocking
   [[nodiscard]] Room::Parts room_parts();
   [[nodiscard]] Warmer::Parts warmer_parts();
   [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();
@@ -166,7 +173,9 @@ class Keeper {
   void note_ready(Resident& resident, const engine::Ready& ready);
   [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
-  [[nodiscard]] rt::Task<void> wake_beside(std::shared_ptr<Resident> resident);
+  // The event besides: woken.
+  [[nodiscard]] rt::Task<WorkResult> wake(domain::ModelId id, std::shared_ptr<Resident> resident);
+  [[nodiscard]] rt::Task<void> wake_beside(domain::ModelId id, std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<domain::LayerReadings> measure(artifact::StoredModel model);
   [[nodiscard]] std::shared_ptr<const domain::LayerReadings> readings_now(const domain::ModelId& id,
                                                                           Resident& resident);

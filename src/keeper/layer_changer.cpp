@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/scope_exit.h"
 #include "rt/deadline.h"
 
 namespace hearth::keeper {
@@ -68,14 +69,15 @@ rt::Task<WorkResult> LayerChanger::cool_pages(std::string path) {
   co_return work;
 }
 
-rt::Task<base::Result<engine::TierReply>> LayerChanger::command(std::shared_ptr<Resident> resident, TierOp op) {
+rt::Task<base::Result<engine::TierReply>> LayerChanger::command(std::shared_ptr<Resident> resident, TierOp op,
+                                                                engine::TierOptions options) {
   const std::shared_ptr<engine::TierLink> link = resident->supervisor().tier();
   if (!link) {
     co_return base::fail(ErrorCode::unsupported, fmt::format("the engine cannot {}: it runs without the tier library; "
                                                              "`hearth doctor` says what is missing",
                                                              engine::name_of(op)));
   }
-  auto reply = co_await link->command(op, {}, clock_.now() + kLongestChange);
+  auto reply = co_await link->command(op, options, clock_.now() + kLongestChange);
   if (!reply) co_return base::pass(reply);
   if (reply->reason == engine::TierReason::kBusy || reply->reason == engine::TierReason::kCancelled) {
     co_return base::fail(ErrorCode::in_use, "a request came meanwhile and went first; ask again when it is done");
@@ -89,23 +91,28 @@ rt::Task<base::Result<engine::TierReply>> LayerChanger::command(std::shared_ptr<
   co_return reply;
 }
 
-rt::Task<WorkResult> LayerChanger::hibernate(std::shared_ptr<Resident> resident) {
+rt::Task<WorkResult> LayerChanger::hibernate(std::shared_ptr<Resident> resident, Pages pages) {
   if (resident->in_flight() > 0) {
     co_return base::fail(ErrorCode::in_use, "the model is answering; its weights can leave when it is done");
   }
-  auto reply = co_await command(resident, TierOp::kHibernate);
+  const bool kept = pages == Pages::keep;
+  const engine::TierOptions options{.only_mark = kept};
+  auto reply = co_await command(resident, TierOp::kHibernate, options);
   if (!reply) co_return base::pass(reply);
-  resident->hibernated_left = reading_of(*reply).bytes;
+  resident->hibernated_left = kept ? 0 : reading_of(*reply).bytes;
   // A request that came while the pages left has begun to bring them back.
-  resident->set_hibernated(resident->in_flight() == 0);
-  co_return work_of(*reply, reply->moved);
+  resident->set_hibernated(resident->in_flight() == 0, kept);
+  co_return work_of(*reply, kept ? std::nullopt : std::optional(reply->moved));
 }
 
 rt::Task<WorkResult> LayerChanger::wake(std::shared_ptr<Resident> resident) {
   resident->set_hibernated(false);
+  resident->waking = true;
+  const base::ScopeExit over([&] { resident->waking = false; });
   auto reply = co_await command(resident, TierOp::kWake);
   if (!reply) co_return base::pass(reply);
-  resident->last_wake_s = base::to_ms(reply->end - reply->begin) / 1000;
+  // Pages that had stayed tell nothing of how long it takes to read them.
+  if (reply->moved > 0 || !resident->last_wake_s) resident->last_wake_s = base::to_ms(reply->end - reply->begin) / 1000;
   co_return work_of(*reply, reply->moved);
 }
 

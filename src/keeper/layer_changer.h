@@ -19,6 +19,9 @@ namespace hearth::keeper {
 
 using WorkResult = base::Result<domain::LayerWork>;
 
+// Of weights that are hibernated.
+enum class Pages { drop, keep };
+
 class LayerChanger {
  public:
   LayerChanger(rt::BlockingPool& pool, sys::Pages& pages, const base::Clock& clock)
@@ -31,7 +34,10 @@ class LayerChanger {
 
   // Weights out of memory, back into it, locked, unlocked; by the library in the engine. Errors: in_use (a request is
   // running), unsupported (no library there, or it lacks the power; says why), loading (the engine is not up).
-  [[nodiscard]] rt::Task<WorkResult> hibernate(std::shared_ptr<Resident> resident);
+  // `pages`: what becomes of the weights' pages. Those that are kept are no longer counted as the model's, and are the
+  // first that the kernel takes when memory is short; bytes then says nothing. A model that is hibernated already has
+  // its pages dropped.
+  [[nodiscard]] rt::Task<WorkResult> hibernate(std::shared_ptr<Resident> resident, Pages pages = Pages::drop);
   [[nodiscard]] rt::Task<WorkResult> wake(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<WorkResult> pin(std::shared_ptr<Resident> resident);
   [[nodiscard]] rt::Task<WorkResult> unpin(std::shared_ptr<Resident> resident);
@@ -39,8 +45,8 @@ class LayerChanger {
   [[nodiscard]] rt::Task<domain::LayerReading> measure_weights(std::shared_ptr<Resident> resident);
 
  private:
-  [[nodiscard]] rt::Task<base::Result<engine::TierReply>> command(std::shared_ptr<Resident> resident,
-                                                                  engine::TierOp op);
+  [[nodiscard]] rt::Task<base::Result<engine::TierReply>> command(std::shared_ptr<Resident> resident, engine::TierOp op,
+                                                                  engine::TierOptions options = {});
   [[nodiscard]] rt::Task<base::Bytes> resident_bytes(const std::string& path);
 
   rt::BlockingPool& pool_;

@@ -48,10 +48,7 @@ std::string family_of(const artifact::Manifest& manifest) {
 Needs needs_of(const artifact::Manifest& manifest, const ServeShape& shape) {
   Needs needs;
   const auto context = context_of(manifest, shape);
-  needs.options = {.context = context.value_or(0),
-                   .slots = shape.slots,
-                   .device_layers = 0,
-                   .other = fmt::format("prompt_cache={}", shape.prompt_cache)};
+  needs.options = {.context = context.value_or(0), .slots = shape.slots, .device_layers = 0, .other = shape.flags};
   needs.kv_bytes_per_token = kv_per_token(manifest.gguf);
   needs.family = family_of(manifest);
   const double kv = needs.kv_bytes_per_token.value_or(0) * static_cast<double>(context.value_or(0));

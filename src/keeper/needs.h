@@ -18,6 +18,7 @@ struct ServeShape {
   std::optional<std::uint64_t> context;  // tokens in all slots together; empty: what the file says
   unsigned slots = 1;
   base::Bytes prompt_cache = 0;  // the engine's own, in host memory
+  std::string flags = {};        // of the configuration: some change what it takes
 };
 
 struct Needs {

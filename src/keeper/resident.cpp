@@ -73,7 +73,8 @@ void Resident::describe(domain::ModelView& view) const {
   view.last_used_at = last_used_at_;
   view.reread_per_token = reread_in_ == supervisor_->generation() && view.pid ? reread_per_token_ : std::nullopt;
   if (view.state == ModelState::hibernated) {
-    view.ready_basis = "hibernated: a request is taken at once and its weights come in beside it";
+    view.ready_basis = pages_kept() ? "hibernated: a request is taken at once, its weights are still in the page cache"
+                                    : "hibernated: a request is taken at once and its weights come in beside it";
   } else if (view.state == ModelState::ready || view.state == ModelState::busy) {
     view.ready_in_ms = 0;
     view.ready_basis = "the engine is ready";

@@ -39,8 +39,13 @@ class Resident {
   [[nodiscard]] bool awaited() const { return claims_ > 0 || in_flight_ > 0; }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
-  // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process.
-  void set_hibernated(bool hibernated) { hibernated_in_ = hibernated ? supervisor_->generation() : 0; }
+  // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process. `pages_kept`: they
+  // are still there, for the kernel to take when it wants memory.
+  void set_hibernated(bool hibernated, bool pages_kept = false) {
+    hibernated_in_ = hibernated ? supervisor_->generation() : 0;
+    pages_kept_ = pages_kept;
+  }
+  [[nodiscard]] bool pages_kept() const { return pages_kept_ && hibernated(); }
   [[nodiscard]] bool hibernated() const { return hibernated_in_ != 0 && hibernated_in_ == supervisor_->generation(); }
   // What a request that ran alone read from storage for so many tokens, and how large its weights are.
   void note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens);
@@ -75,6 +80,7 @@ class Resident {
   policy::KeepVotes votes;
   bool pinned = false;                        // asked for while the server runs; the configuration may pin besides
   bool cooling = false;                       // its weights are leaving, or its engine is stopping
+  bool waking = false;                        // its weights come back, beside whoever uses it
   std::optional<base::Mono> cool_not_before;  // after a failure to cool
   std::shared_ptr<PrefixSession> prefix;      // null where states of prompts are not kept
   bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
@@ -88,6 +94,7 @@ class Resident {
   std::uint64_t reread_in_ = 0;  // the generation of the engine
   std::optional<base::Bytes> reread_per_token_;
   std::uint64_t hibernated_in_ = 0;  // the generation of the engine, 0: not
+  bool pages_kept_ = false;
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;
   std::deque<double> ttft_ms_;

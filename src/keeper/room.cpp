@@ -41,7 +41,8 @@ Room::Room(Parts parts)
               .reserve = parts_.config.reserve,
               .demands = parts_.demands,
               .admission = parts_.config.policy.admission,
-              .horizon = parts_.config.policy.eviction.horizon}),
+              .horizon = parts_.config.policy.eviction.horizon,
+              .on_learnt = parts_.on_learnt}),
       demoter_({.clock = parts_.clock,
                 .residents = parts_.residents,
                 .books = books_,
@@ -115,7 +116,7 @@ std::optional<base::Result<Room::Admission>> Room::try_now(Queue::iterator place
   if (look.decision.action != ResidencyAction::load || carrying_) return std::nullopt;
   if (!look.its_turn && !may_pass(who, look.decision)) return std::nullopt;
   if (!look.decision.plan.demotions.empty()) {
-    begin(std::move(look.decision.plan), "request for " + who.model.text());
+    begin(std::move(look.decision.plan), "request for " + who.model.text(), pages_for(who.model, resident));
     return std::nullopt;
   }
   if (const auto reserved = books_.reserve(who.model, resident); !reserved) {
@@ -290,17 +291,27 @@ std::size_t Room::waiters_of(const ModelId& id) const {
       std::ranges::count(queue_, id, [](const Place& place) { return place.waiting.model; }));
 }
 
-void Room::begin(policy::EvictionPlan plan, std::string by) {
+void Room::begin(policy::EvictionPlan plan, std::string by, Pages pages) {
   carrying_ = true;
-  tasks_.spawn(carry_out(std::move(plan), std::move(by)));
+  tasks_.spawn(carry_out(std::move(plan), std::move(by), pages));
 }
 
-rt::Task<void> Room::carry_out(policy::EvictionPlan plan, std::string by) {
+rt::Task<void> Room::carry_out(policy::EvictionPlan plan, std::string by, Pages pages) {
   const base::ScopeExit done([this] {
     carrying_ = false;
     look_again();
   });
-  co_await demoter_.run(std::move(plan), std::move(by));
+  co_await demoter_.run(std::move(plan), std::move(by), pages);
+}
+
+Pages Room::pages_for(const ModelId& id, const Resident& resident) const {
+  return books_.fits_beside_pages(books_.needed(id, resident)) ? Pages::keep : Pages::drop;
+}
+
+rt::Task<void> Room::relieve(policy::EvictionPlan plan) {
+  const base::ScopeExit done([this] { carrying_ = false; });
+  co_await demoter_.drop_pages("memory pressure");
+  co_await carry_out(std::move(plan), "memory pressure", Pages::drop);
 }
 
 std::vector<policy::Held> Room::held() {
@@ -315,7 +326,7 @@ rt::Task<base::Result<Room::Admission>> Room::promote(policy::Promotion promotio
   if (!promotion.demotions.empty()) {
     policy::EvictionPlan plan;
     plan.demotions = std::move(promotion.demotions);
-    begin(std::move(plan), by + " of " + id.text());
+    begin(std::move(plan), by + " of " + id.text(), pages_for(id, *resident));
   }
   while (carrying_)
     (void)co_await changed_.wait_until(std::chrono::steady_clock::now() + kLookAgain);
@@ -381,7 +392,10 @@ void Room::look_at_pressure() {
   if (decision.level != level_)
     tell("pressure", std::nullopt, fmt::format("{}: {}", name_of(decision.level), decision.reason));
   level_ = decision.level;
-  if (!decision.plan.demotions.empty()) begin(std::move(decision.plan), "memory pressure");
+  const bool pages_to_drop = level_ != policy::PressureLevel::calm && books_.pages_kept() > 0;
+  if (decision.plan.demotions.empty() && !pages_to_drop) return;
+  carrying_ = true;
+  tasks_.spawn(relieve(std::move(decision.plan)));
 }
 
 rt::Task<void> Room::run() {

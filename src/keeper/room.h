@@ -13,6 +13,9 @@
 // last use, or after it has waited that long. A request that could only be loaded in the place of what is kept forever
 // for a higher class is refused at once: nothing that it could wait for will happen.
 //
+// Weights that hibernate for a load keep their pages where the kernel has room for it beside them: then they are back
+// without reading. Under pressure those pages go first.
+//
 // Never demoted: a model that a request uses, that is starting or promised, that is pinned; one that others wait for
 // only where nobody uses anything and they would otherwise wait for each other.
 //
@@ -52,7 +55,7 @@ class Room {
     const sys::ProcStats& stats;
     const Residents& residents;
     Demands& demands;
-    std::function<rt::Task<WorkResult>(std::shared_ptr<Resident>)> hibernate;
+    std::function<rt::Task<WorkResult>(std::shared_ptr<Resident>, Pages)> hibernate;
     std::function<bool(const Resident&)> can_hibernate;
     std::function<bool(const domain::ModelId&)> pinned;
     std::function<domain::ServiceClass(const domain::ModelId&)> class_of;  // by the configuration
@@ -62,6 +65,7 @@ class Room {
     std::function<void(domain::Event)> on_event;  // may be empty
     rt::TaskGroup::CrashHandler on_crash;
     RoomConfig config;
+    std::function<void(const policy::Learnt&)> on_learnt = {};  // what a load took; may be empty
   };
   explicit Room(Parts parts);
 
@@ -148,8 +152,11 @@ class Room {
   [[nodiscard]] Books::Waiters waiters() const;
   [[nodiscard]] std::size_t waiters_of(const domain::ModelId& id) const;
   [[nodiscard]] rt::Task<base::Error> refusal(policy::Waiting who, std::shared_ptr<Resident> resident);
-  void begin(policy::EvictionPlan plan, std::string by);
-  [[nodiscard]] rt::Task<void> carry_out(policy::EvictionPlan plan, std::string by);
+  void begin(policy::EvictionPlan plan, std::string by, Pages pages);
+  [[nodiscard]] rt::Task<void> carry_out(policy::EvictionPlan plan, std::string by, Pages pages);
+  // What becomes of the pages of those that hibernate for this load.
+  [[nodiscard]] Pages pages_for(const domain::ModelId& id, const Resident& resident) const;
+  [[nodiscard]] rt::Task<void> relieve(policy::EvictionPlan plan);
   void note_load(const domain::ModelId& id);
   void look_at_thrashing();
   [[nodiscard]] policy::PressureReading read_pressure();

@@ -22,6 +22,7 @@ struct EngineScript {
   int starts = 0;
   int stops = 0;
   int sleeps = 0;
+  std::optional<Pages> pages;  // of the last one
   int wakes = 0;
   int alive = 0;                // processes
   std::function<void()> crash;  // ends the process that runs
@@ -131,24 +132,25 @@ class RoomFixture : public testing::Test {
   // Rules before the first model: the room is made with them.
   void make_room(base::Bytes budget) {
     config.budget = budget;
-    room.emplace(Room::Parts{.executor = io.get_executor(),
-                             .clock = clock,
-                             .memory = memory,
-                             .stats = stats,
-                             .residents = residents,
-                             .demands = demands,
-                             .hibernate = [this](std::shared_ptr<Resident> who) { return hibernate(std::move(who)); },
-                             .can_hibernate = [this](const Resident& who) { return script_of(who).hibernates; },
-                             .pinned = [this](const domain::ModelId& id) { return pinned.contains(id); },
-                             .class_of = [this](const domain::ModelId& id) { return classes[id]; },
-                             .smaller = [this](domain::ModelId, std::string) { return smaller(); },
-                             .on_event =
-                                 [this](domain::Event event) {
-                                   events.push_back(std::move(event));
-                                   check_rules();
-                                 },
-                             .on_crash = [](std::exception_ptr failure) { std::rethrow_exception(failure); },
-                             .config = config});
+    room.emplace(Room::Parts{
+        .executor = io.get_executor(),
+        .clock = clock,
+        .memory = memory,
+        .stats = stats,
+        .residents = residents,
+        .demands = demands,
+        .hibernate = [this](std::shared_ptr<Resident> who, Pages pages) { return hibernate(std::move(who), pages); },
+        .can_hibernate = [this](const Resident& who) { return script_of(who).hibernates; },
+        .pinned = [this](const domain::ModelId& id) { return pinned.contains(id); },
+        .class_of = [this](const domain::ModelId& id) { return classes[id]; },
+        .smaller = [this](domain::ModelId, std::string) { return smaller(); },
+        .on_event =
+            [this](domain::Event event) {
+              events.push_back(std::move(event));
+              check_rules();
+            },
+        .on_crash = [](std::exception_ptr failure) { std::rethrow_exception(failure); },
+        .config = config});
   }
   void add(std::string_view name, base::Bytes weights, base::Bytes kv = 0,
            domain::ServiceClass service_class = domain::ServiceClass::interactive) {
@@ -264,13 +266,14 @@ class RoomFixture : public testing::Test {
         std::ranges::find_if(residents, [&who](const auto& entry) { return entry.second.get() == &who; });
     return scripts[found->first];
   }
-  rt::Task<WorkResult> hibernate(std::shared_ptr<Resident> who) {
+  rt::Task<WorkResult> hibernate(std::shared_ptr<Resident> who, Pages pages) {
     EngineScript& script = script_of(*who);
     co_await rt::asio::post(io, rt::asio::use_awaitable);
+    script.pages = pages;
     if (script.hibernate_fails) co_return std::unexpected(*script.hibernate_fails);
     if (who->in_flight() > 0) co_return base::fail(base::ErrorCode::in_use, "a request came first");
     ++script.sleeps;
-    who->set_hibernated(true);
+    who->set_hibernated(true, pages == Pages::keep);
     domain::LayerWork work{.ms = 1, .bytes = 1};
     co_return work;
   }

@@ -38,6 +38,44 @@ TEST_F(RoomTest, TwoThatTakeTurnsInRoomForOneHibernateInsteadOfStopping) {
   EXPECT_EQ(room->books().evictions(id("a")), 3U);
 }
 
+TEST_F(RoomTest, PagesOfHibernatedWeightsStayWhereTheMachineHasRoomForThem) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  memory.now.available = 5 * kGB;  // 2 GB are promised to a
+  use("a");
+  pass_time(1min);
+  use("b");
+  EXPECT_EQ(script("a").pages, Pages::keep);
+  const auto told = std::ranges::find(events, "hibernated", &domain::Event::what);
+  EXPECT_THAT(told->why.value_or(""), HasSubstr("its pages stay"));
+  pass_time(1min);
+  memory.now.available = 3 * kGB;  // 2 GB are promised to b
+  use("a");
+  EXPECT_EQ(script("b").pages, Pages::drop);
+}
+
+TEST_F(RoomTest, KeptPagesAreNobodysMemoryAndGoFirstUnderPressure) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  memory.now.available = 6 * kGB;
+  use("a");
+  stats.set(*residents[id("a")]->supervisor().pid(), {.resident = 2 * kGB, .resident_file = 2 * kGB});
+  pass_time(1min);
+  const auto busy = ask("b");
+  ASSERT_TRUE(residents[id("a")]->pages_kept());
+  EXPECT_EQ(room->memory_plan().free, 1 * kGB);
+  EXPECT_EQ(room->books().pages_kept(), 2 * kGB);
+  memory.pressed.memory_some_avg10 = 60;
+  room->look_at_pressure();
+  settle();
+  EXPECT_EQ(script("a").pages, Pages::drop);
+  EXPECT_FALSE(residents[id("a")]->pages_kept());
+  EXPECT_EQ(events.back().by, "memory pressure");
+  end(busy);
+}
+
 TEST_F(RoomTest, WithoutThatPowerTheOtherIsStopped) {
   make_room(3 * kGB);
   add("a", 2 * kGB);

@@ -5,6 +5,8 @@
 // time to first token 0.18 s resident; 3.9 s after a stock restart with the file in the page cache; 1.8 s restarted
 // with packed weights and everything cold; 0.62 s from hibernation with cold pages. Of a restart 1.2 s do not depend on
 // the size of the weights (process, vocabulary, context, warm-up run); the rest is taken as proportional to it.
+#include <optional>
+
 #include "policy/rung.h"
 
 namespace hearth::lab {
@@ -20,15 +22,25 @@ struct CostModel {
   double decode_per_s = 44;
 };
 
-struct ModelSize {
-  double weights_gb = 0.703;
-  double context_gb = 0.09;  // KV and compute buffers
-  double overhead_gb = 0.1;  // the process besides
+// What one model was measured to cost on one machine, in place of the line.
+struct MeasuredCosts {
+  policy::Ladder ladder;  // seconds of a rung: what its request waits longer than one of a serving model
+  double first_token_s = 0;
+  double prefill_per_s = 0;  // tokens; more than 0
+  double decode_per_s = 0;   // more than 0
 };
 
-// Every rung that Hearth has: serving, hibernated, cold (packed).
+struct ModelSize {
+  double weights_gb = 0.703;
+  double context_gb = 0.09;                              // KV and compute buffers
+  double overhead_gb = 0.1;                              // the process besides
+  std::optional<MeasuredCosts> measured = std::nullopt;  // wins over the rest
+};
+
+// Every rung that Hearth has: serving, hibernated, cold (packed); or those that were measured.
 [[nodiscard]] policy::Ladder layered(const ModelSize& size, const CostModel& costs);
 // What a server has that can only start and stop a stock engine: serving, cold. Its files count as cached for free.
+// Where costs were measured, a start and a stop cost what they cost there.
 [[nodiscard]] policy::Ladder stock(const ModelSize& size, const CostModel& costs);
 // Seconds of a request on a warm engine: until its first token, and in all.
 [[nodiscard]] double first_token_s(const ModelSize& size, const CostModel& costs, double prompt_tokens);

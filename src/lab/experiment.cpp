@@ -43,6 +43,25 @@ Json to_json(const ClassResult& result) {
           {"ttft_p99_s", rounded(result.ttft_p99_s)}};
 }
 
+base::Status add_run(Experiment& experiment, Runner& runner, const Trace& trace) {
+  auto result = runner.run(trace);
+  if (!result) return std::unexpected(std::move(result.error()));
+  experiment.results.push_back(std::move(*result));
+  return {};
+}
+
+Json measured_of(const TraceModel& model) {
+  const MeasuredCosts& costs = *model.size.measured;
+  Json rungs = Json::object();
+  for (const auto& rung : costs.ladder.rungs())
+    rungs[std::string(name_of(rung.rung))] = {{"bytes", rung.bytes.host()}, {"ready_s", rounded(rung.ready_s)}};
+  return {{"model", model.id.text()},
+          {"rungs", std::move(rungs)},
+          {"first_token_s", rounded(costs.first_token_s)},
+          {"prefill_per_s", rounded(costs.prefill_per_s)},
+          {"decode_per_s", rounded(costs.decode_per_s)}};
+}
+
 std::string prewarm_text(const ReplayResult& result) {
   if (result.prewarms == 0) return "-";
   return fmt::format("{} ({} used)", result.prewarms, result.prewarm_hits);
@@ -71,14 +90,19 @@ base::Result<Experiment> run_experiment(const Trace& trace, std::uint64_t seed, 
                         .requests = trace.requests.size(),
                         .memory = options.memory};
   if (!trace.requests.empty()) experiment.days = static_cast<double>(trace.requests.back().at_ns) / 86'400e9;
+  std::ranges::copy_if(trace.models, std::back_inserter(experiment.measured),
+                       [](const TraceModel& model) { return model.size.measured.has_value(); });
+  if (options.live != nullptr) {
+    if (auto added = add_run(experiment, *options.live, trace); !added) return std::unexpected(added.error());
+  }
   for (const Contestant& contestant : *contestants) {
-    ReplaySetup setup{.contestant = contestant,
-                      .memory = options.memory,
-                      .costs = options.costs,
-                      .config = options.config,
-                      .warming = options.warming,
-                      .schedules = options.schedules};
-    experiment.results.push_back(replay(trace, setup));
+    SimulatedRunner simulated({.contestant = contestant,
+                               .memory = options.memory,
+                               .costs = options.costs,
+                               .config = options.config,
+                               .warming = options.warming,
+                               .schedules = options.schedules});
+    if (auto added = add_run(experiment, simulated, trace); !added) return std::unexpected(added.error());
   }
   if (options.optimum && trace.models.size() <= kMostOptimumModels)
     experiment.optimum = offline_optimum(trace, options.memory, options.costs);
@@ -111,6 +135,9 @@ Json to_json(const Experiment& experiment) {
   Json results = Json::array();
   for (const auto& result : experiment.results)
     results.push_back(to_json(result));
+  Json measured = Json::array();
+  for (const auto& model : experiment.measured)
+    measured.push_back(measured_of(model));
   Json optimum;
   if (experiment.optimum) {
     optimum = {{"cold_start_s", rounded(experiment.optimum->cold_start_s)},
@@ -119,7 +146,7 @@ Json to_json(const Experiment& experiment) {
   }
   return {{"trace", experiment.trace},       {"seed", experiment.seed},          {"models", experiment.models},
           {"requests", experiment.requests}, {"days", rounded(experiment.days)}, {"memory", experiment.memory.host()},
-          {"results", std::move(results)},   {"optimum", std::move(optimum)}};
+          {"measured", std::move(measured)}, {"results", std::move(results)},    {"optimum", std::move(optimum)}};
 }
 
 Json to_json(const std::vector<Experiment>& experiments) {

@@ -8,7 +8,7 @@
 
 #include "domain/json.h"
 #include "lab/optimum.h"
-#include "lab/replay.h"
+#include "lab/runner.h"
 
 namespace hearth::lab {
 
@@ -20,6 +20,7 @@ struct ExperimentOptions {
   policy::ResidencyConfig config;
   policy::WarmingConfig warming;
   std::vector<policy::Schedule> schedules;
+  Runner* live = nullptr;  // serves the trace first, beside what is simulated; not owned
 };
 
 struct Experiment {
@@ -29,13 +30,14 @@ struct Experiment {
   std::uint64_t requests = 0;
   double days = 0;
   policy::Footprint memory;
+  std::vector<TraceModel> measured;  // those whose costs were measured
   std::vector<ReplayResult> results;
   std::optional<Optimum> optimum;
 
   [[nodiscard]] const ReplayResult* find(std::string_view contestant) const;
 };
 
-// Errors: bad_request for a contestant that there is not.
+// Errors: bad_request for a contestant that there is not; those of the live runner.
 [[nodiscard]] base::Result<Experiment> run_experiment(const Trace& trace, std::uint64_t seed,
                                                       const ExperimentOptions& options);
 

@@ -342,7 +342,33 @@ base::Status read_own_line(const Json& json, std::uint64_t line, Trace& trace) {
   return {};
 }
 
-base::Result<Imported> import_own(std::istream& input) {
+// Models of one name become one, the first of them.
+base::Status rename_models(Trace& trace, const std::map<std::string, std::string>& names) {
+  std::vector<TraceModel> kept;
+  std::vector<std::uint32_t> index;
+  for (TraceModel& model : trace.models) {
+    if (const auto mapped = names.find(model.id.text()); mapped != names.end()) {
+      auto id = domain::ModelId::parse(mapped->second);
+      if (!id) return std::unexpected(std::move(id.error()));
+      model.id = std::move(*id);
+    }
+    const auto same = std::ranges::find(kept, model.id, &TraceModel::id);
+    index.push_back(static_cast<std::uint32_t>(same - kept.begin()));
+    if (same == kept.end()) kept.push_back(std::move(model));
+  }
+  trace.models = std::move(kept);
+  for (TraceRequest& request : trace.requests)
+    request.model = index[request.model];
+  return {};
+}
+
+void divide_times(Trace& trace, double speed) {
+  if (speed == 1) return;
+  for (TraceRequest& request : trace.requests)
+    request.at_ns = static_cast<std::int64_t>(static_cast<double>(request.at_ns) / speed);
+}
+
+base::Result<Imported> import_own(std::istream& input, const ImportOptions& options) {
   Imported imported;
   std::string line;
   for (std::uint64_t number = 1; std::getline(input, line); ++number) {
@@ -356,6 +382,8 @@ base::Result<Imported> import_own(std::istream& input) {
   }
   if (imported.trace.requests.empty()) return base::fail(ErrorCode::bad_request, "the trace has no requests");
   sort_by_time(imported.trace);
+  divide_times(imported.trace, options.speed);
+  if (auto renamed = rename_models(imported.trace, options.names); !renamed) return base::pass(renamed);
   return imported;
 }
 
@@ -386,7 +414,7 @@ std::optional<TraceFormat> trace_format_named(std::string_view name) {
 }
 
 base::Result<Imported> import_trace(std::istream& input, const ImportOptions& options) {
-  if (options.format == TraceFormat::hearth) return import_own(input);
+  if (options.format == TraceFormat::hearth) return import_own(input, options);
   Imported imported;
   const auto reader = reader_for(options, imported);
   if (auto read = reader->read(input); !read) return std::unexpected(std::move(read.error()));

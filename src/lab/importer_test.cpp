@@ -163,6 +163,25 @@ TEST(Importer, KeepsTheMostUsedModelsAndMapsNames) {
   EXPECT_TRUE(std::ranges::any_of(imported->trace.models, [](const auto& model) { return model.id.text() == "chat"; }));
 }
 
+TEST(Importer, ItsOwnFormatTakesNamesAndSpeedToo) {
+  const std::string text = R"({"trace":"t","local_minute":0,"models":[)"
+                           R"({"id":"a","class":"voice","weights_gb":1,"context_gb":0.1,"overhead_gb":0.1},)"
+                           R"({"id":"b","class":"voice","weights_gb":2,"context_gb":0.1,"overhead_gb":0.1},)"
+                           R"({"id":"c","class":"voice","weights_gb":3,"context_gb":0.1,"overhead_gb":0.1}]})"
+                           "\n"
+                           R"({"at_ns":4000000000,"model":1,"prompt":1,"generated":1})"
+                           "\n"
+                           R"({"at_ns":8000000000,"model":2,"prompt":1,"generated":1})";
+  const auto imported = read(TraceFormat::hearth, text, {.speed = 4, .names = {{"b", "a"}, {"c", "chat"}}});
+  ASSERT_TRUE(imported);
+  ASSERT_EQ(imported->trace.models.size(), 2U) << "two of one name are one";
+  EXPECT_EQ(imported->trace.models[1].id.text(), "chat");
+  EXPECT_EQ(imported->trace.requests[0].model, 0U);
+  EXPECT_EQ(imported->trace.requests[1].model, 1U);
+  EXPECT_DOUBLE_EQ(at_s(*imported, 1), 2);
+  EXPECT_FALSE(read(TraceFormat::hearth, text, {.names = {{"b", "no name/"}}}));
+}
+
 TEST(Csv, QuotesAndTimes) {
   EXPECT_EQ(split_csv("a,\"b,\"\"c\"\"\",\r"), (std::vector<std::string>{"a", "b,\"c\"", ""}));
   EXPECT_EQ(timestamp_of("1970-01-01 00:00:01.5"), 1'500'000'000);

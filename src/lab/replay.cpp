@@ -37,7 +37,7 @@ struct Model {
   base::Mono expected_end = {};  // of what runs
   std::uint64_t generation = 0;  // of timers that no longer hold
   bool prewarmed = false;        // and not used since
-  bool prewarmed_by_load = false;
+  bool prewarm_learnt = false;   // by what was learnt, not by a schedule
   base::Mono prewarm_ends = {};  // when it counts as wasted
   std::size_t next_index = 0;    // into its own uses, for the offline policy
   std::vector<std::int64_t> uses;
@@ -60,17 +60,10 @@ constexpr base::Duration kLook = std::chrono::seconds(30);  // between two looks
 constexpr double kUsualPrompt = 30;                         // tokens, for what a class is promised
 constexpr base::Duration kUseless = std::chrono::hours(1);  // a pre-warm that nobody used by then was wasted
 
-double percentile(std::vector<float>& values, double share) {
-  if (values.empty()) return 0;
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(rank, 1) - 1);
-  std::ranges::nth_element(values, nth);
-  return *nth;
-}
-
 class Simulation {
  public:
-  Simulation(const Trace& trace, const ReplaySetup& setup) : trace_(trace), setup_(setup), config_(setup.config) {
+  Simulation(const Trace& trace, const ReplaySetup& setup)
+      : trace_(trace), setup_(setup), config_(setup.config), tally_(setup.contestant.name) {
     config_.eviction.protect_classes = setup.contestant.classes;
     if (!setup.contestant.classes) config_.eviction.least_residency = {};
     for (const TraceModel& model : trace.models)
@@ -79,7 +72,6 @@ class Simulation {
       for (const TraceRequest& request : trace.requests)
         models_[request.model].uses.push_back(request.at_ns);
     }
-    result_.contestant = setup.contestant.name;
   }
 
   ReplayResult run() {
@@ -124,16 +116,11 @@ class Simulation {
     return {now_, trace_.local_minute + minutes};
   }
 
-  [[nodiscard]] ClassResult& class_of(std::uint32_t model) {
-    return result_.by_class[policy::index_of(held_[model].service_class)];
-  }
-
   void arrive(std::uint32_t index) {
     const TraceRequest& request = trace_.requests[index];
     Model& model = models_[request.model];
     Held& held = held_[request.model];
-    ++result_.requests;
-    ++class_of(request.model).requests;
+    tally_.asked(held.service_class);
     ++model.generation;
     ++model.next_index;
     model.demand.request_began(moment(), config_.demand);
@@ -148,14 +135,14 @@ class Simulation {
 
   void hit(Model& model) {
     model.prewarmed = false;
-    if (model.prewarmed_by_load) model.demand.prewarm_hit();
+    if (model.prewarm_learnt) model.demand.prewarm_hit();
     ++result_.prewarm_hits;
   }
 
   void waste(Model& model) {
     if (!model.prewarmed) return;
     model.prewarmed = false;
-    if (model.prewarmed_by_load) model.demand.prewarm_wasted();
+    if (model.prewarm_learnt) model.demand.prewarm_wasted();
     ++result_.prewarm_wasted;
   }
 
@@ -179,15 +166,11 @@ class Simulation {
     model.expected_end = std::max(model.expected_end, end);
     push(end, Kind::finished, request.model);
     const double ttft = waited.queued_s + waited.load_s + first_token_s(size, setup_.costs, request.prompt_tokens);
-    ttft_[policy::index_of(held.service_class)].push_back(static_cast<float>(ttft));
-    if (waited.queued_s + waited.load_s <= 0) return;
-    auto& mine = class_of(request.model);
-    ++result_.cold_starts;
-    ++mine.cold_starts;
-    result_.cold_start_s += waited.load_s;
-    mine.cold_start_s += waited.load_s;
-    result_.queued_s += waited.queued_s;
-    mine.queued_s += waited.queued_s;
+    tally_.served({.service_class = held.service_class,
+                   .cold = waited.queued_s + waited.load_s > 0,
+                   .queued_s = waited.queued_s,
+                   .load_s = waited.load_s,
+                   .ttft_s = ttft});
   }
 
   void handle(const Event& event) {
@@ -423,7 +406,7 @@ class Simulation {
     const auto found = std::ranges::find(held_, promotion->id, &Held::id);
     const auto index = static_cast<std::uint32_t>(found - held_.begin());
     carry_out(promotion->demotions, found->service_class);
-    models_[index].prewarmed_by_load = found->rung > Rung::hibernated;
+    models_[index].prewarm_learnt = !expected[index].scheduled;
     begin(index);
     models_[index].prewarmed = true;
     models_[index].prewarm_ends = now_ + kUseless;
@@ -433,12 +416,7 @@ class Simulation {
   ReplayResult finish() {
     for (const Model& model : models_)
       result_.unfinished += model.pending.size();
-    for (std::size_t index = 0; index < ttft_.size(); ++index) {
-      result_.by_class[index].ttft_p50_s = percentile(ttft_[index], 0.50);
-      result_.by_class[index].ttft_p95_s = percentile(ttft_[index], 0.95);
-      result_.by_class[index].ttft_p99_s = percentile(ttft_[index], 0.99);
-    }
-    return std::move(result_);
+    return tally_.finish();
   }
 
   const Trace& trace_;
@@ -454,8 +432,8 @@ class Simulation {
   double ageing_ = 0;
   std::optional<base::Mono> retry_at_;
   std::deque<base::Mono> swaps_;
-  std::array<std::vector<float>, policy::kClasses> ttft_;
-  ReplayResult result_;
+  Tally tally_;
+  ReplayResult& result_ = tally_.result();
 };
 
 }  // namespace

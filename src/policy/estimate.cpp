@@ -7,9 +7,7 @@
 namespace hearth::policy {
 namespace {
 
-bool depends_on_options(Charge charge) {
-  return charge == Charge::kv || charge == Charge::compute || charge == Charge::prefix;
-}
+bool depends_on_options(Charge charge) { return charge == Charge::kv || charge == Charge::compute; }
 
 Footprint scaled(const Footprint& prior, base::Bytes measured_then, base::Bytes prior_then) {
   if (prior_then == 0) return prior;
@@ -26,14 +24,18 @@ bool same_placement(const LoadOptions& left, const LoadOptions& right) {
   return left.device_layers == right.device_layers && left.other == right.other;
 }
 
+bool same_file(const Claim& left, const Claim& right) { return left[Charge::weights] == right[Charge::weights]; }
+
 }  // namespace
 
 Estimate Estimator::estimate(const domain::ModelId& id, const LoadOptions& options, const Claim& prior) const {
-  if (const auto found = known_.find({id, options}); found != known_.end()) {
+  if (const auto found = known_.find({id, options}); found != known_.end() && same_file(found->second.prior, prior)) {
     const auto times = found->second.times;
-    return {found->second.claim, times, fmt::format("measured {} time{}", times, times == 1 ? "" : "s")};
+    Claim claim = found->second.claim;
+    claim[Charge::prefix] = prior[Charge::prefix];
+    return {claim, times, fmt::format("measured {} time{}", times, times == 1 ? "" : "s")};
   }
-  const Known* other = nearest(id, options);
+  const Known* other = nearest(id, options, prior);
   if (other == nullptr) return {prior, 0, "from the file, never measured"};
   Claim claim;
   for (const Charge charge : kAllCharges) {
@@ -41,29 +43,46 @@ Estimate Estimator::estimate(const domain::ModelId& id, const LoadOptions& optio
                         ? scaled(prior[charge], other->claim[charge].total(), other->prior[charge].total())
                         : other->claim[charge];
   }
+  claim[Charge::prefix] = prior[Charge::prefix];
   return {claim, 0, "from loads with other options"};
 }
 
 void Estimator::learn(const domain::ModelId& id, const LoadOptions& options, const Claim& measured,
                       const Claim& prior) {
-  auto& known = known_[{id, options}];
-  known.claim = measured;
-  known.prior = prior;
-  ++known.times;
+  const Key key{id, options};
+  const auto found = known_.find(key);
+  const std::size_t times = found == known_.end() ? 0 : found->second.times;
+  keep(key, {.claim = measured, .prior = prior, .times = times + 1});
+}
+
+void Estimator::restore(const Learnt& learnt) {
+  keep({learnt.id, learnt.options}, {.claim = learnt.measured, .prior = learnt.prior, .times = learnt.times});
+}
+
+void Estimator::keep(const Key& key, Known known) {
   known.order = ++learnt_;
+  known_[key] = known;
   if (known_.size() <= kMostEntries) return;
   known_.erase(std::ranges::min_element(known_, {}, [](const auto& entry) { return entry.second.order; }));
+}
+
+std::optional<Learnt> Estimator::learnt(const domain::ModelId& id, const LoadOptions& options) const {
+  const auto found = known_.find({id, options});
+  if (found == known_.end()) return std::nullopt;
+  const Known& known = found->second;
+  return Learnt{.id = id, .options = options, .measured = known.claim, .prior = known.prior, .times = known.times};
 }
 
 void Estimator::forget(const domain::ModelId& id) {
   std::erase_if(known_, [&id](const auto& entry) { return entry.first.first == id; });
 }
 
-const Estimator::Known* Estimator::nearest(const domain::ModelId& id, const LoadOptions& options) const {
+const Estimator::Known* Estimator::nearest(const domain::ModelId& id, const LoadOptions& options,
+                                           const Claim& prior) const {
   const Known* best = nullptr;
   double best_distance = 0;
   for (const auto& [key, known] : known_) {
-    if (key.first != id || !same_placement(key.second, options)) continue;
+    if (key.first != id || !same_placement(key.second, options) || !same_file(known.prior, prior)) continue;
     const double distance = std::abs(std::log2(static_cast<double>(key.second.context) + 1) -
                                      std::log2(static_cast<double>(options.context) + 1));
     if (best == nullptr || distance < best_distance) {

@@ -3,7 +3,9 @@
 //
 // The first load is estimated from the file (the caller's `prior`). From the second load on the estimate is what was
 // measured. For options never loaded, what does not depend on the context (weights, overhead) comes from the same
-// model's other loads, the rest from the prior, scaled by how far the prior was off.
+// model's other loads, the rest from the prior, scaled by how far the prior was off. What was learnt of a file of
+// another size (the prior's weights) counts for nothing. The engine's prompt cache is what it is given this time: the
+// prior's.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +31,17 @@ struct Estimate {
   std::string basis;               // for people
 };
 
+// What is known of one model with certain options.
+struct Learnt {
+  domain::ModelId id;
+  LoadOptions options;
+  Claim measured;  // the most that a load took
+  Claim prior;     // what the file promised then
+  std::size_t times = 0;
+
+  friend bool operator==(const Learnt&, const Learnt&) = default;
+};
+
 class Estimator {
  public:
   static constexpr std::size_t kMostEntries = 1024;  // beyond, the one learnt longest ago goes
@@ -36,6 +49,10 @@ class Estimator {
   [[nodiscard]] Estimate estimate(const domain::ModelId& id, const LoadOptions& options, const Claim& prior) const;
   // What a running engine took at most, `prior` being what the file promised.
   void learn(const domain::ModelId& id, const LoadOptions& options, const Claim& measured, const Claim& prior);
+  // As an earlier run left it.
+  void restore(const Learnt& learnt);
+  // Empty: nothing.
+  [[nodiscard]] std::optional<Learnt> learnt(const domain::ModelId& id, const LoadOptions& options) const;
   void forget(const domain::ModelId& id);  // its file changed
   [[nodiscard]] std::size_t size() const { return known_.size(); }
 
@@ -47,7 +64,8 @@ class Estimator {
     std::uint64_t order = 0;
   };
   using Key = std::pair<domain::ModelId, LoadOptions>;
-  [[nodiscard]] const Known* nearest(const domain::ModelId& id, const LoadOptions& options) const;
+  [[nodiscard]] const Known* nearest(const domain::ModelId& id, const LoadOptions& options, const Claim& prior) const;
+  void keep(const Key& key, Known known);
   std::map<Key, Known> known_;
   std::uint64_t learnt_ = 0;
 };

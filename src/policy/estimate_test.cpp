@@ -46,6 +46,41 @@ TEST(Estimator, OtherOptionsBorrowWhatDoesNotDependOnThem) {
   EXPECT_EQ(placed.claim[Charge::weights].host(), kGB) << "on a device nothing is known yet";
 }
 
+TEST(Estimator, WhatWasLearntCanBeCarriedOverARestart) {
+  Estimator before;
+  const LoadOptions options{.context = 4096, .other = "x"};
+  before.learn(id_of("a"), options, claim_of(2 * kGB, kGB / 2), claim_of(kGB, kGB / 4));
+  before.learn(id_of("a"), options, claim_of(3 * kGB, kGB / 2), claim_of(kGB, kGB / 4));
+  const auto learnt = before.learnt(id_of("a"), options);
+  ASSERT_TRUE(learnt);
+  EXPECT_EQ(learnt->times, 2U);
+  EXPECT_FALSE(before.learnt(id_of("b"), options));
+  Estimator after;
+  after.restore(*learnt);
+  EXPECT_EQ(after.learnt(id_of("a"), options), learnt);
+  const auto estimate = after.estimate(id_of("a"), options, claim_of(kGB, kGB / 4));
+  EXPECT_EQ(estimate.claim, claim_of(3 * kGB, kGB / 2));
+  EXPECT_EQ(estimate.measured_times, 2U);
+}
+
+TEST(Estimator, ThePromptCacheIsWhatItIsGivenThisTime) {
+  Estimator estimator;
+  Claim prior = claim_of(kGB, kGB / 4);
+  prior[Charge::prefix] = Footprint::host(kGB / 2);
+  estimator.learn(id_of("a"), {.context = 4096}, prior, prior);
+  prior[Charge::prefix] = Footprint::host(kGB / 8);
+  EXPECT_EQ(estimator.estimate(id_of("a"), {.context = 4096}, prior).claim, prior);
+  EXPECT_EQ(estimator.estimate(id_of("a"), {.context = 8192}, prior).claim[Charge::prefix].host(), kGB / 8);
+}
+
+TEST(Estimator, AnotherFileOfTheSameNameIsEstimatedAnew) {
+  Estimator estimator;
+  estimator.learn(id_of("a"), {.context = 4096}, claim_of(2 * kGB, kGB / 2), claim_of(kGB, kGB / 4));
+  const Claim other = claim_of(5 * kGB, kGB / 4);
+  EXPECT_EQ(estimator.estimate(id_of("a"), {.context = 4096}, other).claim, other);
+  EXPECT_EQ(estimator.estimate(id_of("a"), {.context = 8192}, other).claim, other);
+}
+
 TEST(Estimator, ForgetsAModelAndStaysBounded) {
   Estimator estimator;
   for (std::uint64_t context = 1; context <= Estimator::kMostEntries + 50; ++context)

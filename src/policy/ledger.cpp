@@ -131,11 +131,14 @@ base::Bytes Ledger::untouched() const {
   return charged_bytes > host_->ours ? charged_bytes - host_->ours : 0;
 }
 
+std::optional<base::Bytes> Ledger::host_free() const {
+  if (!host_) return std::nullopt;
+  return Footprint::host(host_->available).less(Footprint::host(reserve_ + untouched())).host();
+}
+
 Footprint Ledger::free() const {
   Footprint room = budget_.less(charged());
-  if (!host_) return room;
-  const Footprint kept = Footprint::host(reserve_ + untouched());
-  room.at[kHost] = std::min(room.host(), Footprint::host(host_->available).less(kept).host());
+  if (const auto host = host_free()) room.at[kHost] = std::min(room.host(), *host);
   return room;
 }
 

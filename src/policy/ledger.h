@@ -80,6 +80,8 @@ class Ledger {
   [[nodiscard]] Footprint charged() const;
   [[nodiscard]] Footprint promised() const;
   [[nodiscard]] Footprint free() const;
+  // The second half of that, whatever the budget says: what the kernel could give. Empty until it was asked.
+  [[nodiscard]] std::optional<base::Bytes> host_free() const;
   // How much more is charged than there is: the budget shrank, or measurements exceed the promises.
   [[nodiscard]] Footprint overdrawn() const;
   // Memory of other services: used, and not ours. Empty until the kernel was asked.

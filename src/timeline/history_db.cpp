@@ -51,25 +51,6 @@ std::optional<std::string> layer_text(const std::optional<domain::Layer>& layer)
   return std::string(name_of(*layer));
 }
 
-base::Result<std::string> set_aside(const std::filesystem::path& path, base::Wall now) {
-  const auto folder = path.parent_path();
-  std::error_code error;
-  std::vector<std::filesystem::path> earlier;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with("damaged-")) earlier.push_back(entry.path());
-  }
-  for (const auto& one : earlier)
-    std::filesystem::remove(one, error);
-  const auto aside = folder / fmt::format("damaged-{}.sqlite", ms_of(now));
-  std::filesystem::rename(path, aside, error);
-  if (error) return base::fail_errno("setting aside " + path.string(), error.value());
-  for (const auto& file : base::Database::files_of(path.string())) {
-    std::error_code gone;  // what was not there need not go
-    std::filesystem::remove(file, gone);
-  }
-  return aside.string();
-}
-
 }  // namespace
 
 std::optional<RequestRow> row_of(const domain::RequestRecord& record, const domain::RequestObservation& observation) {
@@ -100,7 +81,7 @@ base::Result<HistoryDb::Opened> HistoryDb::open(const std::filesystem::path& fol
   Opened opened;
   auto db = open_file(path.string(), limits, now);
   if (!db && db.error().code == ErrorCode::corrupt) {
-    auto aside = set_aside(path, now);
+    auto aside = base::Database::set_aside(path, now);
     if (!aside) return base::pass(aside);
     opened.set_aside = std::move(*aside);
     db = open_file(path.string(), limits, now);
