@@ -197,7 +197,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
     config.context = context;
     shape.context = context;
   }
-  shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget);
+  shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget, config_.prefix().memory);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
   engine::LaunchSpec launch = launch_spec(*engine, model, config);
@@ -244,9 +244,6 @@ std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::Store
   }
   launch.slot_save_folder = std::move(*folder);
   launch.keep_idle_slots = true;
-  // What the ledger has promised to this engine's own cache is its bound.
-  const auto wished = static_cast<std::uint32_t>(config_.prefix().memory >> 20);
-  launch.prompt_cache_mib = std::min(wished, launch.prompt_cache_mib.value_or(wished));
   return prefixes_->open(std::move(*plan));
 }
 
