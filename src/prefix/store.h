@@ -120,7 +120,7 @@ class Store {
                    Events& events);
   base::Status publish(const std::string& part, const Record& record);
   void adopt(IndexRow row, bool sorted);
-  void forget(const std::string& key);
+  void forget(std::string key);  // by value: a caller's may be that of the entry which goes
   base::Result<bool> drop(const std::string& key);
   void evict_for(base::Bytes bytes, Events& events);
   [[nodiscard]] double worth(const Entry& entry) const;
