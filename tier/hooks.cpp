@@ -1,6 +1,7 @@
 // The functions of the engine that are answered here first. One rule for all: when the library is not live, call the
 // real one and nothing else; never hold a lock across the real call; never change a result.
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "probe.h"
 #include "reads.h"
 #include "real.h"
+#include "token_rows.h"
 
 #define HEARTH_TIER_HOOK extern "C" __attribute__((visibility("default")))
 
@@ -90,7 +92,11 @@ void note_outside(BufferHandle* buffer, Tensor* tensor, void* at) {
   const Real& r = real();
   if (r.ggml_backend_buffer_get_usage == nullptr || r.ggml_get_name == nullptr || r.ggml_nbytes == nullptr) return;
   if (r.ggml_backend_buffer_get_usage(buffer) != kUsageWeights) return;
-  model_files().note(r.ggml_get_name(tensor), at, r.ggml_nbytes(tensor));
+  const char* name = r.ggml_get_name(tensor);
+  const std::size_t bytes = r.ggml_nbytes(tensor);
+  model_files().note(name, at, bytes);
+  if (r.ggml_nrows != nullptr && ::strcmp(name, TokenRows::kName) == 0)
+    token_rows().note(at, bytes, r.ggml_nrows(tensor));
 }
 
 bool packs(BufferHandle* buffer) {
@@ -128,8 +134,6 @@ void end_write(Arena::Write write, Tensor* tensor) {
 using namespace hearth::tier;  // the hooks are C functions at file scope
 
 extern "C" {
-constinit std::uint64_t hearth_tier_batch_tokens = 0;
-
 void hearth_tier_note(Jump which) {
   if (!live()) return;
   const std::uint64_t now = os::now_ns();
@@ -244,6 +248,7 @@ HEARTH_TIER_HOOK int llama_process(ContextHandle* context, BatchHandle* batch, s
   SpanTimer timer(SpanKind::kProcess);
   const Computation running;
   before_compute();
+  if (tokens > 1) token_rows().read_ahead(tokens);  // one row is one fault
   ++inside_process;
   const int result = r.llama_process(context, batch, how);
   --inside_process;

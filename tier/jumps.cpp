@@ -52,13 +52,17 @@ HEARTH_TIER_JUMP(gguf_init_from_file_ptr, "2")
 HEARTH_TIER_JUMP(whisper_init_from_file_with_params_no_state, "2")
 HEARTH_TIER_JUMP(mtmd_init_from_file, "2")
 
-// Called once per token of a prompt: count and go, no call.
+// llama_batch_ext_add_token(batch, sequence, token), once per token of a prompt: count, keep the token, go; no call.
+// rax and r11 belong to nobody here: the function is not variadic. 1023 is kTokensKept - 1.
 __asm__(
     ".text\n.p2align 4\n.globl llama_batch_ext_add_token\n.type llama_batch_ext_add_token,@function\n"
-    "llama_batch_ext_add_token:\n  endbr64\n  lock incq hearth_tier_batch_tokens(%rip)\n"
+    "llama_batch_ext_add_token:\n  endbr64\n  mov $1, %eax\n"
+    "  lock xaddq %rax, hearth_tier_batch_tokens(%rip)\n"
+    "  and $1023, %eax\n  lea hearth_tier_batch_ids(%rip), %r11\n  mov %edx, (%r11,%rax,4)\n"
     "  jmp *hearth_tier_real_llama_batch_ext_add_token(%rip)\n"
     ".size llama_batch_ext_add_token,.-llama_batch_ext_add_token\n");
 
+static_assert(hearth::tier::kTokensKept == 1024);
 static_assert(static_cast<int>(hearth::tier::Jump::kLoadModel) == 0);
 static_assert(static_cast<int>(hearth::tier::Jump::kInitContext) == 1);
 static_assert(static_cast<int>(hearth::tier::Jump::kOpenFile) == 2);

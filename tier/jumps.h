@@ -17,6 +17,8 @@ inline constexpr bool kHasJumps = true;
 inline constexpr bool kHasJumps = false;
 #endif
 
+inline constexpr std::uint64_t kTokensKept = 1024;
+
 }  // namespace hearth::tier
 
 extern "C" {
@@ -24,4 +26,6 @@ extern "C" {
 __attribute__((visibility("hidden"))) void hearth_tier_note(hearth::tier::Jump which);
 /// Tokens added to batches so far in this process.
 __attribute__((visibility("hidden"))) extern std::uint64_t hearth_tier_batch_tokens;
+/// The last of them: token number n of the process is at n % kTokensKept.
+__attribute__((visibility("hidden"))) extern std::int32_t hearth_tier_batch_ids[hearth::tier::kTokensKept];
 }

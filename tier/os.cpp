@@ -252,6 +252,10 @@ void prefer_huge(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_HUG
 
 void read_ahead(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_WILLNEED); }
 
+void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  (void)::posix_fadvise(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+}
+
 void read_singly(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_RANDOM); }
 
 int make_cold(void* at, std::size_t bytes) { return advise(at, bytes, MADV_COLD); }

@@ -85,6 +85,8 @@ void prefer_huge(void* at, std::size_t bytes);
 
 /// Asks for the range to be read ahead; returns before it is there. Advice only.
 void read_ahead(void* at, std::size_t bytes);
+/// The same for a range of a file; exactly its pages where the file is advised POSIX_FADV_RANDOM.
+void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes);
 /// Page faults in the range read one page each instead of a window around it. Advice only.
 void read_singly(void* at, std::size_t bytes);
 

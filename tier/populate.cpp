@@ -21,7 +21,10 @@ struct Work {
   std::atomic<int> error{0};
 };
 
-std::uint64_t chunks_of(const Extent& extent, std::size_t chunk) { return (extent.bytes + chunk - 1) / chunk; }
+// Pieces lie at multiples of their size: two readers in one large page would wait for each other.
+std::uint64_t chunks_of(const Extent& extent, std::size_t chunk) {
+  return (extent.at + extent.bytes - 1) / chunk - extent.at / chunk + 1;
+}
 
 /// The part of the extents that chunk number `index` stands for; false behind the end.
 bool locate(const Work& work, std::uint64_t index, Extent& out) {
@@ -31,8 +34,9 @@ bool locate(const Work& work, std::uint64_t index, Extent& out) {
       index -= count;
       continue;
     }
-    const std::size_t skip = index * work.chunk;
-    out = {extent.at + skip, std::min(work.chunk, extent.bytes - skip), extent.order};
+    const std::uintptr_t piece = (extent.at / work.chunk + index) * work.chunk;
+    const std::uintptr_t begin = std::max(extent.at, piece);
+    out = {begin, std::min(extent.at + extent.bytes, piece + work.chunk) - begin, extent.order};
     return true;
   }
   return false;

@@ -40,6 +40,7 @@ struct AdapterHandle;
   X(const char*, ggml_get_name, (const Tensor*))                                                             \
   X(void*, ggml_get_data, (const Tensor*))                                                                   \
   X(std::size_t, ggml_nbytes, (const Tensor*))                                                               \
+  X(std::int64_t, ggml_nrows, (const Tensor*))                                                               \
   X(int, ggml_backend_sched_graph_compute, (SchedulerHandle*, GraphHandle*))                                 \
   X(int, ggml_backend_sched_graph_compute_async, (SchedulerHandle*, GraphHandle*))                           \
   X(int, ggml_backend_graph_compute, (BackendHandle*, GraphHandle*))                                         \

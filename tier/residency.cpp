@@ -17,9 +17,9 @@
 namespace hearth::tier {
 namespace {
 
-constexpr std::size_t kPageOutStep = 64u << 20;  // bytes between two looks at the stop flag
-constexpr std::size_t kPopulateStep = 4u << 20;
-constexpr std::int64_t kLast = INT32_MAX;  // order of tensors without a layer: they follow the layers
+constexpr std::size_t kPageOutStep = 64u << 20;       // bytes between two looks at the stop flag
+constexpr std::size_t kPopulateStep = os::kHugePage;  // what one fault brings; more a call was slower
+constexpr std::int64_t kLast = INT32_MAX;             // order of tensors without a layer: they follow the layers
 
 constinit StopCheck the_stop_check = nullptr;
 constinit unsigned the_readers = 0;  // 0 = as the device likes
@@ -150,15 +150,11 @@ void add_buffer(PageVector<Extent>& extents, const WeightBuffer& buffer) {
   if (buffer.manifest.empty() || !good) (void)add_extent(extents, base, buffer.bytes, 0);
 }
 
-void read_small(const MappedTensor& tensor) {
+void ask_for_small(const MappedTensor& tensor) {
   if (tensor.bytes >= kSmallTensor) return;
-  char sink[16384];
   std::uint64_t offset = 0;
   const int fd = model_files().locate(tensor.at, offset);
-  for (std::size_t done = 0; fd >= 0 && done < tensor.bytes; done += sizeof sink) {
-    const std::size_t part = tensor.bytes - done < sizeof sink ? tensor.bytes - done : sizeof sink;
-    if (os::read_all(fd, sink, part, offset + done) != 0) return;  // the page fault will report it
-  }
+  if (fd >= 0) os::read_ahead_file(fd, offset, tensor.bytes);
 }
 
 void add_model(PageVector<Extent>& extents) {
@@ -166,7 +162,7 @@ void add_model(PageVector<Extent>& extents) {
   model_files().live_tensors(tensors);
   for (const MappedTensor& tensor : tensors) {
     if (tensor.by_rows) continue;
-    read_small(tensor);
+    ask_for_small(tensor);
     if (!add_extent(extents, tensor.at, tensor.bytes, tensor.layer < 0 ? kLast : tensor.layer)) break;
   }
   tensors.reset();

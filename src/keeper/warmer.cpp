@@ -122,7 +122,7 @@ std::optional<policy::Promotion> Warmer::plan(const std::vector<Expected>& expec
     const bool is_expected = found != expected.end() && !parts_.expectations.waits_for_use(model.id);
     const bool scheduled = is_expected && found->expectation.source != KeepSource::demand;
     const bool may = is_expected && parts_.expectations.may_prewarm(model.id) && within_memory(model, held);
-    expectations.push_back({.scheduled = scheduled, .may_prewarm = may});
+    expectations.push_back({.scheduled = scheduled, .may_prewarm = may, .candidate = is_expected});
   }
   return policy::plan_warming(held, expectations, parts_.room.books().ledger().free(), swaps_.size(), config, {}, now);
 }

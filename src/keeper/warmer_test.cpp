@@ -146,6 +146,20 @@ TEST_F(WarmerTest, WhatIsExpectedSoonIsHeldAndNotLoadedAgain) {
   EXPECT_EQ(residents.at(id("a"))->votes.verdict(clock.now()).source, policy::KeepSource::demand);
 }
 
+// Likely to be used within the hour is less than expected now: what pushed it down knew that as well.
+TEST_F(WarmerTest, AHibernatedModelThatIsNotExpectedStaysSo) {
+  make(4 * kGB, {"daily 01:00-02:00: a resident"});
+  add("a", 2 * kGB);
+  for (int count = 0; count < 20; ++count) {
+    used("a");
+    pass_time(1min);
+  }
+  residents.at(id("a"))->set_hibernated(true);
+  look();
+  EXPECT_EQ(count("prewarm"), 0U);
+  EXPECT_TRUE(residents.at(id("a"))->hibernated());
+}
+
 TEST_F(WarmerTest, LearntLoadsTogetherStayWithinTheirMemory) {
   memory_for_learnt = kGB;
   make(4 * kGB, {});

@@ -16,7 +16,7 @@ struct Wish {
 
 std::optional<Wish> wish_of(const Held& model, const Expected& expected, const EvictionConfig& config,
                             const WarmingConfig& warming) {
-  if (model.rung == Rung::serving || model.in_use || model.changing) return std::nullopt;
+  if (!expected.candidate || model.rung == Rung::serving || model.in_use || model.changing) return std::nullopt;
   const auto* top = model.ladder.find(Rung::serving);
   if (top == nullptr) return std::nullopt;
   const bool within_bounds = expected.may_prewarm || model.rung <= Rung::hibernated;

@@ -19,6 +19,7 @@ namespace hearth::policy {
 struct Expected {
   bool scheduled = false;
   bool may_prewarm = true;  // its wasted loads are within bounds (Demand::may_prewarm); a wake is no load
+  bool candidate = true;    // false: left as it is, whatever the rest says
 };
 
 struct Promotion {

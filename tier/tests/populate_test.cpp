@@ -64,6 +64,17 @@ TEST_F(Populate, BringsEverythingIn) {
   EXPECT_EQ(os::resident_bytes(memory_, kBytes), kBytes);
 }
 
+// An extent that begins and ends within a piece, as layers do.
+TEST_F(Populate, BringsWhatLiesAcrossPieces) {
+  extents_.clear();
+  const auto at = reinterpret_cast<std::uintptr_t>(memory_);
+  ASSERT_TRUE(add_extent(extents_, at + 3 * 4096, 30 * 4096, 0));
+  ASSERT_TRUE(add_extent(extents_, at + 40 * 4096, 4096, 1));
+  EXPECT_EQ(populate_extents(extents_, 3, 8 * 4096, nullptr), 0);
+  EXPECT_EQ(os::resident_bytes(reinterpret_cast<void*>(at + 3 * 4096), 30 * 4096), 30U * 4096);
+  EXPECT_EQ(os::resident_bytes(memory_, kBytes), 31U * 4096);
+}
+
 TEST_F(Populate, StopsWhenTold) {
   EXPECT_EQ(populate_extents(extents_, 1, 4096, [] { return true; }), ECANCELED);
   EXPECT_LT(os::resident_bytes(memory_, kBytes), kBytes);
