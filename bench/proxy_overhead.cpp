@@ -1,8 +1,9 @@
-// What going through Hearth costs against talking to the same engine process directly.
+// What going through Hearth costs against talking to the same engine process directly, and what it costs to go through
+// a program that only copies bytes (plain_forwarder): the least that anything in between takes on this machine.
 //
-// Pairs: in every round the same number of clients asks once directly and once through Hearth, the order alternating,
-// so that a drift of the machine meets both alike. Reports per number of clients the median TTFT and token rate of both
-// ways, and the median over rounds of the paired difference. `bench/run_proxy_overhead` sets everything up.
+// Pairs: in every round the same number of clients asks once each way, the first of them changing from round to round,
+// so that a drift of the machine meets all alike. Reports per number of clients the median TTFT and token rate of each
+// way, and the median over rounds of the difference from the direct way. `bench/run_proxy_overhead` sets everything up.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +22,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string engine;
   std::string hearth;
+  std::string floor;  // of the forwarder; empty: left out
   std::string model;
   std::vector<int> clients = {1, 32};
   int rounds = 15;
@@ -66,47 +68,59 @@ Json spread_json(const bench::Spread& spread) {
   return {{"p25", spread.p25}, {"median", spread.median}, {"p75", spread.p75}};
 }
 
-Json report(int clients, const Series& direct, const Series& hearth) {
+struct Way {
+  const char* name;
+  std::string address;
+  Series series = {};
+};
+
+Json series_json(const Series& series) {
+  return {{"ttft_ms", spread_json(bench::spread_of(series.ttft_ms))},
+          {"tokens_per_s", spread_json(bench::spread_of(series.tokens_per_s))}};
+}
+
+// One way against the direct one.
+Json compare(int clients, const Series& direct, const Way& way) {
   std::vector<double> ttft_difference;
   std::vector<double> rate_ratio;
   for (std::size_t i = 0; i < direct.ttft_ms.size(); ++i) {
-    ttft_difference.push_back(hearth.ttft_ms[i] - direct.ttft_ms[i]);
-    rate_ratio.push_back(hearth.tokens_per_s[i] / direct.tokens_per_s[i]);
+    ttft_difference.push_back(way.series.ttft_ms[i] - direct.ttft_ms[i]);
+    rate_ratio.push_back(way.series.tokens_per_s[i] / direct.tokens_per_s[i]);
   }
   const auto difference = bench::spread_of(ttft_difference);
   const auto ratio = bench::spread_of(rate_ratio);
-  fmt::print("{:>7} | {:>10.2f} {:>10.2f} {:>+9.2f} [{:+.2f} {:+.2f}] | {:>9.1f} {:>9.1f} {:>7.4f} [{:.4f} {:.4f}]\n",
-             clients, bench::quantile(direct.ttft_ms, 0.5), bench::quantile(hearth.ttft_ms, 0.5), difference.median,
-             difference.p25, difference.p75, bench::quantile(direct.tokens_per_s, 0.5),
-             bench::quantile(hearth.tokens_per_s, 0.5), ratio.median, ratio.p25, ratio.p75);
-  return {{"clients", clients},
-          {"rounds", direct.ttft_ms.size()},
-          {"direct",
-           {{"ttft_ms", spread_json(bench::spread_of(direct.ttft_ms))},
-            {"tokens_per_s", spread_json(bench::spread_of(direct.tokens_per_s))}}},
-          {"hearth",
-           {{"ttft_ms", spread_json(bench::spread_of(hearth.ttft_ms))},
-            {"tokens_per_s", spread_json(bench::spread_of(hearth.tokens_per_s))}}},
-          {"ttft_difference_ms", spread_json(difference)},
-          {"tokens_per_s_ratio", spread_json(ratio)}};
+  fmt::print(
+      "{:>7} {:>9} | {:>9.2f} {:>9.2f} {:>+9.2f} [{:+.2f} {:+.2f}] | {:>8.1f} {:>8.1f} {:>7.4f} [{:.4f} {:.4f}]\n",
+      clients, way.name, bench::quantile(direct.ttft_ms, 0.5), bench::quantile(way.series.ttft_ms, 0.5),
+      difference.median, difference.p25, difference.p75, bench::quantile(direct.tokens_per_s, 0.5),
+      bench::quantile(way.series.tokens_per_s, 0.5), ratio.median, ratio.p25, ratio.p75);
+  Json json = series_json(way.series);
+  json["ttft_difference_ms"] = spread_json(difference);
+  json["tokens_per_s_ratio"] = spread_json(ratio);
+  return json;
 }
 
 Json measure(const Options& options, int clients, int& serial) {
-  Series direct;
-  Series hearth;
-  run_batch(options.engine, options, clients, serial++);  // one uncounted pair
-  run_batch(options.hearth, options, clients, serial++);
+  std::vector<Way> ways = {{"direct", options.engine}, {"hearth", options.hearth}};
+  if (!options.floor.empty()) ways.push_back({"forwarder", options.floor});
+  for (const Way& way : ways)
+    run_batch(way.address, options, clients, serial++);  // uncounted
   for (int round = 0; round < options.rounds; ++round) {
-    const bool direct_first = round % 2 == 0;
-    if (direct_first) direct.add(run_batch(options.engine, options, clients, serial++));
-    hearth.add(run_batch(options.hearth, options, clients, serial++));
-    if (!direct_first) direct.add(run_batch(options.engine, options, clients, serial++));
+    for (std::size_t turn = 0; turn < ways.size(); ++turn) {
+      Way& way = ways[(static_cast<std::size_t>(round) + turn) % ways.size()];
+      way.series.add(run_batch(way.address, options, clients, serial++));
+    }
   }
-  return report(clients, direct, hearth);
+  Json result = {{"clients", clients}, {"rounds", options.rounds}, {"direct", series_json(ways[0].series)}};
+  for (std::size_t i = 1; i < ways.size(); ++i)
+    result[ways[i].name] = compare(clients, ways[0].series, ways[i]);
+  return result;
 }
 
 int run(const Options& options) {
-  fmt::print("clients |  TTFT ms: direct  hearth   difference [p25 p75]  | tokens/s: direct hearth  ratio [p25 p75]\n");
+  fmt::print(
+      "clients   through | TTFT ms: direct, through, difference [p25 p75]  | tokens/s: direct, through, ratio [p25 "
+      "p75]\n");
   Json results = Json::array();
   int serial = 0;
   for (const int clients : options.clients)
@@ -124,6 +138,7 @@ int main(int argc, char** argv) {
   CLI::App app("Cost of going through Hearth, against the same engine directly");
   app.add_option("--engine", options.engine, "unix:PATH or HOST:PORT of the engine")->required();
   app.add_option("--hearth", options.hearth, "HOST:PORT of the server")->required();
+  app.add_option("--floor", options.floor, "HOST:PORT of plain_forwarder, to compare with");
   app.add_option("--model", options.model, "Model id")->required();
   app.add_option("--clients", options.clients, "Numbers of clients")->delimiter(',');
   app.add_option("--rounds", options.rounds, "Counted rounds")->check(CLI::Range(1, 1000));

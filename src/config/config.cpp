@@ -9,9 +9,9 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "config/engine_flags.h"
 #include "config/nearest.h"
 #include "config/toml_reader.h"
+#include "domain/engine_flags.h"
 
 namespace hearth::config {
 namespace {
@@ -93,7 +93,7 @@ base::Result<Milliseconds> positive_duration_of(const toml::node& node) {
 base::Result<std::vector<std::string>> flags_of(const toml::node& node) {
   auto flags = texts_of(node);
   if (!flags) return base::pass(flags);
-  if (auto checked = check_engine_flags(*flags); !checked) return base::pass(checked);
+  if (auto checked = domain::check_engine_flags(*flags); !checked) return base::pass(checked);
   return flags;
 }
 

@@ -156,12 +156,19 @@ base::Status App::open() {
 
 void App::remember() {
   if (estimates_) keeper_->remember(estimates_before(*estimates_));
-  Past past = open_past(config_, clock_.wall());
-  if (!past.db) return;
-  keeper_->remember(past.requests, past.events);
-  history_ = std::make_unique<timeline::History>(io_.get_executor(), std::move(past.db), clock_, log_crash);
-  journal_.remember_in(*history_, std::move(past.records));
-  history_->start();
+  if (config_.history().keep.count() == 0) return;
+  history_ = std::make_unique<timeline::History>(io_.get_executor(), clock_, log_crash);
+  journal_.remember_in(*history_);
+  keeper_->await_past();
+  const auto past = std::make_shared<Past>();
+  history_->start(
+      [this, past, learner = keeper_->learner()]() mutable {
+        return open_past(config_, clock_.wall(), learner, *past);
+      },
+      [this, past] {
+        keeper_->remember(std::move(past->lessons));
+        journal_.add_before(std::move(past->records));
+      });
 }
 
 // The store's lock makes this the only server on the data directory, so what is found here belongs to a dead one.
@@ -190,7 +197,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
     config.context = context;
     shape.context = context;
   }
-  shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget);
+  shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget, config_.prefix().memory);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
   engine::LaunchSpec launch = launch_spec(*engine, model, config);
@@ -237,9 +244,6 @@ std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::Store
   }
   launch.slot_save_folder = std::move(*folder);
   launch.keep_idle_slots = true;
-  // What the ledger has promised to this engine's own cache is its bound.
-  const auto wished = static_cast<std::uint32_t>(config_.prefix().memory >> 20);
-  launch.prompt_cache_mib = std::min(wished, launch.prompt_cache_mib.value_or(wished));
   return prefixes_->open(std::move(*plan));
 }
 

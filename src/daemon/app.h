@@ -46,7 +46,7 @@ class App {
                                                                       engine::LaunchSpec& launch);
   [[nodiscard]] std::optional<domain::PrefixHeld> prefix_held(const artifact::StoredModel& model);
   void make_packed_quota();
-  // Opens the history and learns from it what earlier runs saw.
+  // Has the history opened, and what earlier runs saw learnt from it, beside the requests.
   void remember();
   [[nodiscard]] std::set<std::string> packed_in_use() const;
   void describe_configured(domain::ModelView& view) const;

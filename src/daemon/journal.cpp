@@ -41,10 +41,4 @@ void Journal::add_event(domain::Event event) {
   events_.add(std::move(event));
 }
 
-void Journal::remember_in(timeline::History& history, std::vector<domain::RequestRecord> before) {
-  history_ = &history;
-  for (auto& record : before)
-    requests_.add(std::move(record));
-}
-
 }  // namespace hearth::daemon

@@ -30,9 +30,10 @@ class Journal final : public http::RequestJournal {
   // Takes an event from another thread over to the I/O thread. The journal must outlive the loop's last turn.
   void post_event(domain::Event event);
   void add_event(domain::Event event);
-  // From now on what is added is remembered there too; `history` outlives the loop's last turn. `before`: the requests
-  // of an earlier run, oldest first.
-  void remember_in(timeline::History& history, std::vector<domain::RequestRecord> before);
+  // From now on what is added is remembered there too; `history` outlives the loop's last turn.
+  void remember_in(timeline::History& history) { history_ = &history; }
+  // The requests of an earlier run, oldest first.
+  void add_before(std::vector<domain::RequestRecord> records) { requests_.add_before(std::move(records)); }
 
  private:
   rt::asio::any_io_executor executor_;

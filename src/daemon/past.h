@@ -5,19 +5,19 @@
 
 #include "config/config.h"
 #include "keeper/estimate_db.h"
-#include "timeline/history_db.h"
+#include "keeper/lessons.h"
 
 namespace hearth::daemon {
 
 struct Past {
-  std::unique_ptr<timeline::HistoryDb> db;  // null: no history is kept, or it cannot be opened
-  std::vector<timeline::RequestRow> requests;
-  std::vector<domain::Event> events;
+  keeper::Lessons lessons;
   std::vector<domain::RequestRecord> records;
 };
 
-// Blocking, some 0.1 s for a full history. What goes wrong is logged, and the server runs without that part.
-[[nodiscard]] Past open_past(const config::Config& config, base::Wall now);
+// Opens the history and reads it. Null: there is none. What goes wrong is logged, and the server runs without that
+// part. Blocking, half a second for a full history.
+[[nodiscard]] std::unique_ptr<timeline::HistoryDb> open_past(const config::Config& config, base::Wall now,
+                                                             keeper::Learner& learner, Past& past);
 
 // Where what loads took is kept (docs/estimates-format.md); null: it cannot be opened. Blocking, as what follows.
 [[nodiscard]] std::unique_ptr<keeper::EstimateDb> open_estimates(const std::filesystem::path& data_dir, base::Wall now);

@@ -19,7 +19,8 @@ class SmallElf {
   static constexpr std::size_t kDynamic = 1, kSymbols = 2, kStrings = 3, kRelocations = 4, kSections = 5;
 
   SmallElf() {
-    const std::string strings(std::string("\0libx.so.1\0/opt/a:$ORIGIN\0own_call\0own_only\0imported\0me.so\0", 61));
+    constexpr char kText[] = "\0libx.so.1\0/opt/a:$ORIGIN\0own_call\0own_only\0imported\0me.so";
+    const std::string strings(kText, sizeof kText);
     const auto at = [&strings](const char* name) { return static_cast<Elf64_Word>(strings.find(name)); };
     const std::vector<Elf64_Dyn> dynamic = {dyn(DT_NEEDED, at("libx")), dyn(DT_SONAME, at("me.so")),
                                             dyn(DT_RUNPATH, at("/opt")), dyn(DT_NULL, 0), dyn(DT_NEEDED, 1U << 30)};

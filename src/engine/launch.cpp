@@ -4,88 +4,11 @@
 #include <array>
 #include <string_view>
 
-#include "base/text.h"
+#include "domain/engine_flags.h"
 #include "tier/protocol.h"
 
 namespace hearth::engine {
 namespace {
-
-struct OwnedFlag {
-  std::string_view name;
-  std::string_view mend;  // what to do instead
-};
-
-constexpr std::string_view kModelMend = "import the model instead";
-constexpr std::string_view kAddressMend = "Hearth talks to the engine over a private socket";
-constexpr std::string_view kContextMend = "set context for the model instead";
-constexpr std::string_view kLogMend = "Hearth reads the engine's log";
-constexpr std::string_view kKeepMend = "set keep_alive for the model instead";
-constexpr std::string_view kMonitorMend = "Hearth turns it on where it needs it";
-constexpr std::string_view kRouterMend = "Hearth runs one engine per model";
-
-constexpr auto kOwnedFlags = std::to_array<OwnedFlag>({
-    {"-m", kModelMend},
-    {"--model", kModelMend},
-    {"-mu", kModelMend},
-    {"--model-url", kModelMend},
-    {"-dr", kModelMend},
-    {"--docker-repo", kModelMend},
-    {"-hf", kModelMend},
-    {"-hfr", kModelMend},
-    {"--hf-repo", kModelMend},
-    {"-hff", kModelMend},
-    {"--hf-file", kModelMend},
-    {"-a", "the model's id is its name"},
-    {"--alias", "the model's id is its name"},
-    {"--host", kAddressMend},
-    {"--port", kAddressMend},
-    {"--reuse-port", kAddressMend},
-    {"--api-prefix", kAddressMend},
-    {"--api-key", kAddressMend},
-    {"--api-key-file", kAddressMend},
-    {"--ssl-key-file", kAddressMend},
-    {"--ssl-cert-file", kAddressMend},
-    {"--path", kAddressMend},
-    {"--ui", kAddressMend},
-    {"--webui", kAddressMend},
-    {"-c", kContextMend},
-    {"--ctx-size", kContextMend},
-    {"-np", "set slots for the model instead"},
-    {"--parallel", "set slots for the model instead"},
-    {"--sse-ping-interval", "it decides how fast the engine can be stopped"},
-    {"--sleep-idle-seconds", kKeepMend},
-    {"--slots", kMonitorMend},
-    {"--no-slots", kMonitorMend},
-    {"--slot-save-path", kMonitorMend},
-    {"--metrics", "Hearth has its own at /metrics"},
-    {"--log-disable", kLogMend},
-    {"--log-file", kLogMend},
-    {"--log-jsonl", kLogMend},
-    {"--log-prompts-dir", "requests are not written to disk"},
-    {"--models-dir", kRouterMend},
-    {"--models-preset", kRouterMend},
-    {"--models-max", kRouterMend},
-    {"--models-autoload", kRouterMend},
-    {"--no-models-autoload", kRouterMend},
-});
-
-// The engine takes '_' for '-' in long flags; a value after '=' is split off so that it cannot hide the name.
-std::string canonical(std::string_view flag) {
-  std::string name(flag.substr(0, flag.find('=')));
-  if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
-  return name;
-}
-
-base::Status check_flags(const std::vector<std::string>& flags) {
-  for (const auto& flag : flags) {
-    const auto owned = std::ranges::find(kOwnedFlags, canonical(flag), &OwnedFlag::name);
-    if (owned != kOwnedFlags.end()) {
-      return base::fail(base::ErrorCode::bad_request, "the engine flag " + base::printable(flag, 64) +
-                                                          " is Hearth's own: " + std::string(owned->mend));
-    }
-  }
-  return {};
-}
 
 base::Status check_socket(const std::string& path) {
   if (path.size() > kSocketPathLimit) {
@@ -198,7 +121,7 @@ base::Result<Launch> plan_launch(const LaunchSpec& spec, const std::string& sock
                                  const std::vector<std::string>& parent_environment) {
   if (spec.command.empty()) return base::fail(base::ErrorCode::bad_request, "the engine's command is empty");
   if (auto fit = check_socket(socket_path); !fit) return base::pass(fit);
-  if (auto fit = check_flags(spec.flags); !fit) return base::pass(fit);
+  if (auto fit = domain::check_engine_flags(spec.flags); !fit) return base::pass(fit);
   return Launch{make_argv(spec, socket_path), make_environment(spec, parent_environment)};
 }
 

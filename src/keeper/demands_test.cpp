@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "sys/fake_machine.h"
 #include "tests/support/manual_clock.h"
 
@@ -15,59 +13,56 @@ using namespace std::chrono_literals;
 class DemandsTest : public testing::Test {
  protected:
   static domain::ModelId id(std::string_view name) { return domain::ModelId::parse(name).value(); }
-
-  test::ManualClock clock;  // 2023-11-14T22:13:20Z, a Tuesday
-  sys::FakeTimeZone zone;
-  policy::DemandConfig config;
-};
-
-TEST_F(DemandsTest, TheWeekBeginsOnMondayInTheHouseholdsTime) {
-  zone.before = 2h;
-  const Demands demands(clock, &zone, config);
-  const auto minute = demands.moment().local_minute % policy::kMinutesPerWeek;
-  EXPECT_EQ(minute, (2 * 24 + 0) * 60 + 13) << "Wednesday 00:13";
-  EXPECT_EQ(demands.moment().at, clock.now());
-  const Demands utc(clock, nullptr, config);
-  EXPECT_EQ(utc.moment().local_minute % policy::kMinutesPerWeek, (1 * 24 + 22) * 60 + 13);
-}
-
-TEST_F(DemandsTest, AnHourOfTheWeekStaysWhereItIsWhenTheClocksChange) {
-  zone.before = 2h;
-  zone.changes_at = clock.wall() + 24h;
-  zone.after = 1h;
-  const Demands demands(clock, &zone, config);
-  // The same time on the clock in the kitchen is an hour later a week on.
-  const auto now = demands.moment().local_minute;
-  EXPECT_EQ(demands.moment_at(clock.wall() + 24h * 7 + 1h).local_minute, now + policy::kMinutesPerWeek);
-}
-
-TEST_F(DemandsTest, WhatEarlierRunsSawCountsAsIfThisOneHad) {
-  Demands live(clock, &zone, config);
-  std::vector<Demands::Use> uses;
-  for (int count = 0; count < 20; ++count) {
-    uses.push_back({.began = clock.wall(), .lasted = 5s});
-    live.use_began(id("a"));
+  // Somebody uses it for a while, and then nobody does.
+  void use(Demands& of) {
+    of.use_began(id("a"));
     clock.advance(5s);
-    live.use_ended(id("a"));
+    of.use_ended(id("a"));
     clock.advance(20min);
   }
-  Demands learnt(clock, &zone, config);
-  learnt.learn(id("a"), uses);
-  ASSERT_NE(learnt.find(id("a")), nullptr);
-  EXPECT_EQ(learnt.find(id("a"))->state(), live.find(id("a"))->state());
-  EXPECT_DOUBLE_EQ(learnt.reuse(id("a"), 30min), live.reuse(id("a"), 30min));
-  EXPECT_DOUBLE_EQ(learnt.uses(id("a")), live.uses(id("a")));
-  EXPECT_GT(learnt.reuse(id("a"), 30min), 0.7);
-  EXPECT_EQ(learnt.reuse(id("b"), 30min), 0) << "nothing is known of it";
+
+  test::ManualClock clock;
+  sys::FakeTimeZone zone;
+  Demands demands{{clock, &zone}, {}};
+};
+
+TEST_F(DemandsTest, WhatIsUsedIsLikelyToBeUsedAgain) {
+  for (int count = 0; count < 20; ++count)
+    use(demands);
+  EXPECT_GT(demands.reuse(id("a"), 30min), 0.7);
+  EXPECT_GT(demands.uses(id("a")), 10);
+  EXPECT_EQ(demands.reuse(id("b"), 30min), 0) << "nothing is known of it";
+  demands.forget(id("a"));
+  EXPECT_TRUE(demands.empty());
 }
 
-TEST_F(DemandsTest, UsesThatOverlapAreOneUse) {
-  Demands demands(clock, &zone, config);
-  const base::Wall began = clock.wall() - 1h;
-  const std::vector<Demands::Use> uses = {{.began = began, .lasted = 10min}, {.began = began + 1min, .lasted = 1min}};
-  demands.learn(id("a"), uses);
-  EXPECT_EQ(demands.find(id("a"))->last_end(), clock.now() - 50min);
-  EXPECT_EQ(demands.find(id("a"))->state().minutes[0], 0) << "there was no gap between them";
+TEST_F(DemandsTest, APastThatComesLateCountsAsIfItHadBeenKnown) {
+  Demands known({clock, &zone}, {});
+  for (int count = 0; count < 20; ++count)
+    use(known);
+  const policy::Demand past = *known.find(id("a"));
+
+  demands.await_past();
+  for (auto* of : {&known, &demands})
+    of->use_began(id("a"));
+  EXPECT_EQ(demands.reuse(id("a"), 30min), 1) << "it is in use";
+  demands.learn({{id("a"), past}});
+  EXPECT_EQ(demands.reuse(id("a"), 30min), 1) << "still";
+  clock.advance(5s);
+  for (auto* of : {&known, &demands})
+    of->use_ended(id("a"));
+  clock.advance(1min);
+  EXPECT_EQ(demands.find(id("a"))->state(), known.find(id("a"))->state());
+  EXPECT_DOUBLE_EQ(demands.reuse(id("a"), 30min), known.reuse(id("a"), 30min));
+  EXPECT_DOUBLE_EQ(demands.uses(id("a")), known.uses(id("a")));
+}
+
+TEST_F(DemandsTest, WhatWasForgottenMeanwhileStaysForgotten) {
+  demands.await_past();
+  use(demands);
+  demands.forget(id("a"));
+  demands.learn({});
+  EXPECT_TRUE(demands.empty());
 }
 
 }  // namespace

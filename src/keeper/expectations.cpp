@@ -29,7 +29,7 @@ std::optional<Expectation> Expectations::look(const domain::ModelId& id, domain:
   Watched& watched = watched_[id];
   const auto scheduled = look_at_schedules(id, service_class, lead, watched);
   const auto learnt = look_at_demand(id, lead, watched);
-  const auto now = demands_.moment().at;
+  const auto now = demands_.calendar().now().at;
   if (watched.told_to_go || now < watched.not_before) return std::nullopt;
   if (scheduled) return scheduled;
   if (!promised) return learnt;
@@ -41,7 +41,7 @@ std::optional<Expectation> Expectations::look(const domain::ModelId& id, domain:
 std::optional<Expectation> Expectations::look_at_schedules(const domain::ModelId& id,
                                                            domain::ServiceClass service_class, base::Duration lead,
                                                            Watched& watched) const {
-  const auto time = policy::scheduled(schedules_, id, service_class, demands_.moment_in(lead));
+  const auto time = policy::scheduled(schedules_, id, service_class, demands_.calendar().in(lead));
   if (time.active && !watched.scheduled) watched.told_to_go = false;
   watched.scheduled = time.active;
   if (!time.active) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<Expectation> Expectations::look_at_demand(const domain::ModelId& i
                                                         Watched& watched) const {
   const auto* demand = demands_.find(id);
   if (demand == nullptr || !learn_) return std::nullopt;
-  const auto now = demands_.moment();
+  const auto now = demands_.calendar().now();
   if (auto expected = by_gaps(*demand, demands_.config(), now.at, lead)) return expected;
   if (watched.learnt && watched.learnt->until <= now.at) watched.learnt.reset();
   if (!watched.planned) watched.planned = demand->next_prewarm(now, demands_.config());
@@ -95,7 +95,7 @@ void Expectations::warmed(const domain::ModelId& id, const Expectation& expectat
 std::optional<Expectations::Settled> Expectations::waited(const domain::ModelId& id, bool there) {
   const auto found = watched_.find(id);
   if (found == watched_.end() || !found->second.warmed) return std::nullopt;
-  if (there && demands_.moment().at < found->second.warmed->until) return std::nullopt;
+  if (there && demands_.calendar().now().at < found->second.warmed->until) return std::nullopt;
   return settle(id, found->second, Outcome::wasted);
 }
 
@@ -127,8 +127,9 @@ bool Expectations::waits_for_use(const domain::ModelId& id) const {
   return found != watched_.end() && found->second.warmed.has_value();
 }
 
+bool Expectations::counts(const domain::Event& event) { return event.what.starts_with("prewarm"); }
+
 void Expectations::count_before(const domain::ModelId& id, const domain::Event& event) {
-  if (!event.what.starts_with("prewarm")) return;
   Counts& counts = watched_[id].counts;
   auto* demand = event.by == owner_of(KeepSource::demand) ? demands_.find(id) : nullptr;
   if (event.what == "prewarm") ++counts.prewarms;
@@ -138,7 +139,7 @@ void Expectations::count_before(const domain::ModelId& id, const domain::Event& 
 
 domain::ExpectedUse Expectations::describe(const domain::ModelId& id, domain::ServiceClass service_class,
                                            base::Duration horizon, base::Wall wall) const {
-  const auto now = demands_.moment();
+  const auto now = demands_.calendar().now();
   domain::ExpectedUse view{.reuse = demands_.reuse(id, horizon), .horizon_ms = base::to_ms(horizon)};
   std::optional<base::Mono> next;
   if (const auto* demand = demands_.find(id); demand != nullptr && learn_) {

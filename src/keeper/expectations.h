@@ -67,7 +67,9 @@ class Expectations {
   [[nodiscard]] bool waits_for_use(const domain::ModelId& id) const;
   // A load failed: it is not tried again for a while.
   void failed(const domain::ModelId& id, base::Mono until) { watched_[id].not_before = until; }
-  // An event of an earlier run: what this counted then counts on.
+  // Whether an event is one of those that are counted here.
+  [[nodiscard]] static bool counts(const domain::Event& event);
+  // Such an event of an earlier run: what this counted then counts on.
   void count_before(const domain::ModelId& id, const domain::Event& event);
   void forget(const domain::ModelId& id) { watched_.erase(id); }
 

@@ -21,7 +21,7 @@ class ExpectationsTest : public testing::Test {
   // To that time of that day, 0 for Monday, in UTC; of the next week where it is over.
   void go_to(int day, int hour, int minute = 0) {
     const auto week = std::chrono::minutes(policy::kMinutesPerWeek);
-    const auto now = std::chrono::minutes(demands.moment().local_minute % policy::kMinutesPerWeek) +
+    const auto now = std::chrono::minutes(demands.calendar().now().local_minute % policy::kMinutesPerWeek) +
                      clock.wall().time_since_epoch() % 1min;
     const auto then = 24h * day + std::chrono::hours(hour) + std::chrono::minutes(minute);
     clock.advance(then >= now ? then - now : then - now + week);
@@ -44,7 +44,7 @@ class ExpectationsTest : public testing::Test {
 
   test::ManualClock clock;
   sys::FakeTimeZone zone;
-  Demands demands{clock, &zone, {}};
+  Demands demands{{clock, &zone}, {}};
 };
 
 TEST_F(ExpectationsTest, AScheduleBeginsSoEarlyThatALoadIsDoneInTime) {
@@ -67,12 +67,12 @@ TEST_F(ExpectationsTest, AScheduleIsReadByTheClockInTheKitchen) {
   auto expectations = with({"daily 06:45: a resident"});
   zone.before = 2h;
   go_to(2, 6, 50);  // moves by the local time
-  ASSERT_EQ(demands.moment().local_minute % 1440, 6 * 60 + 50);
+  ASSERT_EQ(demands.calendar().now().local_minute % 1440, 6 * 60 + 50);
   EXPECT_TRUE(look(expectations));
   zone.changes_at = clock.wall() + 12h;
   zone.after = 1h;
   clock.advance(24h);
-  EXPECT_EQ(demands.moment().local_minute % 1440, 5 * 60 + 50) << "the clocks went back";
+  EXPECT_EQ(demands.calendar().now().local_minute % 1440, 5 * 60 + 50) << "the clocks went back";
   EXPECT_FALSE(look(expectations));
   clock.advance(1h);
   EXPECT_TRUE(look(expectations));
@@ -85,7 +85,7 @@ TEST_F(ExpectationsTest, ATimeThatTheClocksSkipIsNotSkipped) {
   zone.after = 1h;
   EXPECT_FALSE(look(expectations));
   clock.advance(1min);
-  ASSERT_EQ(demands.moment().local_minute % 1440, 3 * 60);
+  ASSERT_EQ(demands.calendar().now().local_minute % 1440, 3 * 60);
   EXPECT_TRUE(look(expectations));
 }
 

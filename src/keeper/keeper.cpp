@@ -60,7 +60,7 @@ Keeper::Keeper(KeeperParts parts)
       counters_(parts_.stats, parts_.memory, parts_.clock),
       host_(parts_.memory, parts_.clock),
       changer_(parts_.pool, parts_.pages, parts_.clock),
-      demands_(parts_.clock, parts_.zone, parts_.room.policy.demand),
+      demands_({parts_.clock, parts_.zone}, parts_.room.policy.demand),
       expectations_(demands_, parts_.warming.schedules, parts_.warming.learn),
       room_(room_parts()),
       cooler_({.executor = parts_.executor,
@@ -123,23 +123,19 @@ Warmer::Parts Keeper::warmer_parts() {
           .on_event = parts_.on_event};
 }
 
-void Keeper::remember(const std::vector<timeline::RequestRow>& requests, const std::vector<domain::Event>& events) {
-  std::map<domain::ModelId, std::vector<Demands::Use>> uses;
-  for (const auto& row : requests) {
-    const auto id = domain::ModelId::parse(row.model);
-    if (!id) continue;
-    uses[*id].push_back({.began = row.at, .lasted = base::from_ms(row.total_ms)});
-    Before& before = before_[*id];
-    if (row.start_ms) before.starts.push_back(base::from_ms(*row.start_ms));
-    // The rest of what a request without a start waited for is small beside it, or rare.
-    if (row.ttft_ms && row.cold_ms == 0) before.first_tokens.push_back(base::from_ms(*row.ttft_ms));
+void Keeper::remember(Lessons lessons) {
+  demands_.learn(std::move(lessons.demands));
+  for (const auto& event : lessons.prewarms) {
+    if (const auto id = domain::ModelId::parse(event.model.value_or(""))) expectations_.count_before(*id, event);
   }
-  for (const auto& [id, all] : uses)
-    demands_.learn(id, all);
-  for (const auto& event : events) {
-    if (!event.model) continue;
-    if (const auto id = domain::ModelId::parse(*event.model)) expectations_.count_before(*id, event);
-  }
+  past_times_ = std::move(lessons.times);
+  for (const auto& [id, resident] : residents_)
+    recall_times(id, *resident);
+  warmer_.look_soon();
+}
+
+void Keeper::recall_times(const domain::ModelId& id, Resident& resident) {
+  if (const auto past = past_times_.extract(id)) resident.recall(past.mapped());
 }
 
 void Keeper::remember(const std::vector<policy::Learnt>& estimates) {
@@ -223,11 +219,7 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
     place->second->context = service->context;
     place->second->needs = std::move(service->needs);
     place->second->prefix = std::move(service->prefix);
-    for (const auto& start : before_[id].starts)
-      place->second->started_in(start);
-    for (const auto& first_token : before_[id].first_tokens)
-      place->second->first_token_in(first_token);
-    before_.erase(id);
+    recall_times(id, *place->second);
     place->second->supervisor().on_settled([this] { room_.look_again(); });
   }
   co_return place->second;

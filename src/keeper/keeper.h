@@ -84,8 +84,13 @@ class Keeper {
   explicit Keeper(KeeperParts parts);
   ~Keeper();
 
-  // What earlier runs saw, oldest first. REQUIRES: nothing was asked of this keeper yet.
-  void remember(const std::vector<timeline::RequestRow>& requests, const std::vector<domain::Event>& events);
+  // What gathers from a history what this keeper can learn.
+  [[nodiscard]] Learner learner() const { return {demands_.calendar(), demands_.config()}; }
+  // A history is being read, and remember() will come, once, at any time. REQUIRES: nothing was asked of this keeper
+  // yet.
+  void await_past() { demands_.await_past(); }
+  // What earlier runs saw.
+  void remember(Lessons lessons);
 
   void remember(const std::vector<policy::Learnt>& estimates);
 
@@ -164,6 +169,7 @@ class Keeper {
   [[nodiscard]] Warmer::Parts warmer_parts();
   [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();
   [[nodiscard]] rt::Task<base::Status> bring_up(domain::ModelId id, std::shared_ptr<Resident> resident);
+  void recall_times(const domain::ModelId& id, Resident& resident);
   void note_ready(Resident& resident, const engine::Ready& ready);
   [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
@@ -188,11 +194,7 @@ class Keeper {
   HostSampler host_;
   LayerChanger changer_;
   Residents residents_;
-  struct Before {
-    std::vector<base::Duration> starts;
-    std::vector<base::Duration> first_tokens;
-  };
-  std::map<domain::ModelId, Before> before_;  // of earlier runs, for a resident to come
+  std::map<domain::ModelId, PastTimes> past_times_;  // for residents to come
   Demands demands_;
   Expectations expectations_;
   Room room_;

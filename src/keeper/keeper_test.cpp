@@ -274,6 +274,27 @@ TEST_F(KeeperTest, LayersAreMeasuredNeverGuessed) {
   EXPECT_FALSE(at(warm.layers, Layer::weights).warmth) << "nothing measures them in a stock engine";
 }
 
+TEST_F(KeeperTest, WhatEarlierRunsSawMayBeKnownLate) {
+  keeper->await_past();
+  EXPECT_FALSE(view("a").ready_in_ms) << "nobody knows yet";
+  auto learner = keeper->learner();
+  timeline::RequestRow row;
+  row.at = clock.wall() - std::chrono::hours(1);
+  row.total_ms = 1;
+  row.start_ms = 4000;
+  for (const auto* model : {"a", "b"}) {
+    row.model = model;
+    learner.see(row);
+  }
+  const auto lease = acquired("a");
+  keeper->remember(learner.lessons());
+  EXPECT_EQ(view("a").state, domain::ModelState::busy);
+  EXPECT_EQ(view("a").expected->reuse, 1) << "it is in use, whatever the past says";
+  ask("b", "ann");
+  ASSERT_TRUE(unload("b"));
+  EXPECT_EQ(view("b").ready_in_ms, 4000) << "the engine here starts in no time, so the past is the larger half";
+}
+
 TEST_F(KeeperTest, TheRequestIsToldTheLayersAsTheyWereBefore) {
   domain::RequestObservation seen;
   const auto lease = acquired("a");

@@ -53,8 +53,7 @@ std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObserv
 
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
-  // A start, or weights that come back beside the request, are not the warm engine's time.
-  if (answered && observation.admitted && observation.first_token && !cold_start_)
+  if (answered && observation.admitted && observation.first_token && !paid_cold_start_)
     resident_->first_token_in(*observation.first_token - *observation.admitted);
   observation.probe = probe_times(observation);
   if (resident_->prefix) resident_->prefix->conclude(prompt_, observation);

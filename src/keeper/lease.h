@@ -39,6 +39,7 @@ class Lease {
   void set_class(domain::ServiceClass service_class) { service_class_ = service_class; }
   // What its class is promised; told where a start was paid, or a limit is not kept.
   void set_cold_start(domain::ColdStart cold, bool paid) {
+    paid_cold_start_ = paid;
     if (paid || (cold.limit_ms && !cold.kept)) cold_start_ = std::move(cold);
   }
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
@@ -62,8 +63,9 @@ class Lease {
   std::function<void(Resident&)> on_end_;
   bool engine_was_busy_;
   domain::ServiceClass service_class_ = domain::ServiceClass::interactive;  // that it was served in
-  std::optional<domain::ColdStart> cold_start_;
-  std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
+  std::optional<domain::ColdStart> cold_start_;                             // told to the client
+  bool paid_cold_start_ = false;  // it waited for a start, or for weights that came back beside it
+  std::uint64_t alone_as_;        // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
     CounterSampler::Sample counters;
     domain::HostReading host;

@@ -73,12 +73,13 @@ std::optional<std::uint64_t> context_that_fits(const artifact::Manifest& manifes
   return context >= least ? std::optional(context) : std::nullopt;
 }
 
-base::Bytes prompt_cache_for(const artifact::Manifest& manifest, const ServeShape& shape, base::Bytes budget) {
+base::Bytes prompt_cache_for(const artifact::Manifest& manifest, const ServeShape& shape, base::Bytes budget,
+                             base::Bytes most) {
   ServeShape without = shape;
   without.prompt_cache = 0;
   const auto needed = needs_of(manifest, without).prior.total();
   const base::Bytes left = Footprint::host(budget).less(needed).host();
-  return policy::prompt_cache_allowance(std::min(manifest.bytes / 2, kMostPromptCache), left);
+  return policy::prompt_cache_allowance(std::min({manifest.bytes / 2, kMostPromptCache, most}), left);
 }
 
 }  // namespace hearth::keeper

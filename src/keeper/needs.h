@@ -36,10 +36,10 @@ struct Needs {
                                                              const ServeShape& shape, base::Bytes budget,
                                                              std::uint64_t least = 2048);
 
-// What the engine's own prompt cache may take: half of the weights, at most 512 MiB, at most a quarter of what the
-// budget leaves beside the model, nothing below 64 MiB.
+// What the engine's own prompt cache may take: half of the weights, at most 512 MiB and `most` (of the configuration),
+// at most a quarter of what the budget leaves beside the model, nothing below 64 MiB.
 [[nodiscard]] base::Bytes prompt_cache_for(const artifact::Manifest& manifest, const ServeShape& shape,
-                                           base::Bytes budget);
+                                           base::Bytes budget, base::Bytes most);
 
 // "llama 1235814400": architecture and number of parameters; empty where the file does not say both.
 [[nodiscard]] std::string family_of(const artifact::Manifest& manifest);

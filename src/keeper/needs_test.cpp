@@ -58,9 +58,11 @@ TEST(Needs, TheContextShrinksUntilItFits) {
   EXPECT_EQ(context_that_fits(manifest(), {}, rest / 2), std::nullopt);
 }
 
-TEST(Needs, ThePromptCacheIsWhatTheBudgetLeaves) {
-  EXPECT_EQ(prompt_cache_for(manifest(), {}, 16'000'000'000), 500'000'000U);
-  EXPECT_EQ(prompt_cache_for(manifest(), {}, needs_of(manifest(), {}).prior.total().host()), 0U);
+TEST(Needs, ThePromptCacheIsWhatTheBudgetLeavesAndTheConfigurationAllows) {
+  EXPECT_EQ(prompt_cache_for(manifest(), {}, 16'000'000'000, 1'000'000'000), 500'000'000U);
+  EXPECT_EQ(prompt_cache_for(manifest(), {}, 16'000'000'000, 256'000'000), 256'000'000U);
+  EXPECT_EQ(prompt_cache_for(manifest(), {}, 16'000'000'000, 0), 0U);
+  EXPECT_EQ(prompt_cache_for(manifest(), {}, needs_of(manifest(), {}).prior.total().host(), 256'000'000), 0U);
 }
 
 TEST(LadderOf, AModelThatCannotHibernateIsOnlyServingOrCold) {

@@ -13,7 +13,12 @@ namespace {
 
 void remember(std::deque<double>& all_ms, base::Duration duration) {
   all_ms.push_back(base::to_ms(duration));
-  if (all_ms.size() > Resident::kStartsRemembered) all_ms.pop_front();
+  if (all_ms.size() > Resident::kTimesRemembered) all_ms.pop_front();
+}
+
+void recall_times(std::deque<double>& all_ms, const std::deque<base::Duration>& past) {
+  for (auto one = past.rbegin(); one != past.rend() && all_ms.size() < Resident::kTimesRemembered; ++one)
+    all_ms.push_front(base::to_ms(*one));
 }
 
 std::optional<double> median_s(const std::deque<double>& all_ms) {
@@ -35,6 +40,11 @@ void Resident::request_ended() { --in_flight_; }
 
 void Resident::started_in(base::Duration duration) { remember(start_ms_, duration); }
 void Resident::first_token_in(base::Duration duration) { remember(ttft_ms_, duration); }
+
+void Resident::recall(const PastTimes& past) {
+  recall_times(start_ms_, past.starts);
+  recall_times(ttft_ms_, past.first_tokens);
+}
 
 // One reading of everything is a cold start; what is read beyond that was in memory before and had to go.
 void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "domain/model.h"
 #include "engine/supervisor.h"
+#include "keeper/lessons.h"
 #include "keeper/needs.h"
 #include "keeper/prefix_session.h"
 #include "policy/keep_alive.h"
@@ -19,7 +20,7 @@ namespace hearth::keeper {
 
 class Resident {
  public:
-  static constexpr std::size_t kStartsRemembered = 16;
+  static constexpr std::size_t kTimesRemembered = 16;  // of starts, and of first tokens
 
   // `slots`: how many requests the engine works on at a time; the rest wait inside it.
   Resident(std::unique_ptr<engine::Supervisor> supervisor, unsigned slots)
@@ -52,6 +53,9 @@ class Resident {
   void started_in(base::Duration duration);
   // The median of the starts that are remembered; empty before the first.
   [[nodiscard]] std::optional<double> typical_start_s() const;
+
+  // Times of earlier runs, which count as older than those of this one.
+  void recall(const PastTimes& past);
 
   // Notes how long a ready engine took to its first token.
   void first_token_in(base::Duration duration);

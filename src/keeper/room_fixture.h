@@ -249,7 +249,7 @@ class RoomFixture : public testing::Test {
   LoopPace pace;
   RoomConfig config;
   sys::FakeTimeZone zone;
-  Demands demands{clock, &zone, policy::DemandConfig{}};
+  Demands demands{{clock, &zone}, policy::DemandConfig{}};
   int pids = 100;
   std::map<domain::ModelId, EngineScript> scripts;
   std::map<domain::ModelId, domain::ServiceClass> classes;

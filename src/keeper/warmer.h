@@ -44,6 +44,9 @@ class Warmer {
   // while.
   [[nodiscard]] rt::Task<void> look();
 
+  // What is expected may have changed: looks again now.
+  void look_soon() { changed_.notify_all(); }
+
   // A use of that model begins.
   void used(const domain::ModelId& id);
 

@@ -235,7 +235,7 @@ void Store::adopt(IndexRow row, bool sorted) {
 }
 
 // REQUIRES the lock. Out of memory and the index; the files stay.
-void Store::forget(const std::string& key) {
+void Store::forget(std::string key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;
   blocks_.remove(found->second.id, found->second.chain);

@@ -62,7 +62,8 @@ class Store {
     std::function<void(const domain::Event&)> on_event;
     std::string index_path;  // empty: index.sqlite in the folder; ":memory:" in tests
   };
-  // Errors: in_use, unsupported (a newer layout), permission and others of the file system.
+  // Errors: in_use, unsupported (a newer layout or index: nothing was changed), permission and others of the file
+  // system.
   [[nodiscard]] static base::Result<std::unique_ptr<Store>> open(Parts parts);
 
   // The folder in which an engine of this fingerprint keeps its states (its --slot-save-path), made where missing.
@@ -119,7 +120,7 @@ class Store {
                    Events& events);
   base::Status publish(const std::string& part, const Record& record);
   void adopt(IndexRow row, bool sorted);
-  void forget(const std::string& key);
+  void forget(std::string key);  // by value: a caller's may be that of the entry which goes
   base::Result<bool> drop(const std::string& key);
   void evict_for(base::Bytes bytes, Events& events);
   [[nodiscard]] double worth(const Entry& entry) const;

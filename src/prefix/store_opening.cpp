@@ -62,6 +62,8 @@ base::Status Store::prepare() {
 base::Status Store::open_index(Events& events) {
   const std::string path = parts_.index_path.empty() ? parts_.folder + "/index.sqlite" : parts_.index_path;
   auto index = IndexDb::open(path);
+  if (!index && index.error().code == ErrorCode::unsupported)
+    return base::fail(ErrorCode::unsupported, index.error().message + "; it is left alone");
   if (!index) {
     events.push_back(event("prefix_index_rebuilt", {}, index.error().message));
     for (const auto& file : base::Database::files_of(path)) {

@@ -213,6 +213,25 @@ TEST(PrefixIndex, ADamagedIndexIsMadeAgainAndAGoodOneKeepsItsCounts) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(PrefixIndex, ANewerIndexIsLeftAloneAndSoIsTheStore) {
+  const auto folder = std::filesystem::temp_directory_path() / ("hearth-newer-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  StoreFixture fixture;
+  fixture.index_path = folder / "index.sqlite";
+  ASSERT_TRUE(base::Database::open(fixture.index_path, {.name = "the prefix index", .version = 2}));
+  // If the store removed or changed anything it would do so through its files.
+  ASSERT_TRUE(fixture.files.ensure_directory("/prefix", 0700));
+  ASSERT_TRUE(fixture.put(fixture.index_path, "as it was"));
+  const auto opened = fixture.open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(opened.error().message,
+            "opening the prefix store: the prefix index is of version 2, which a newer hearth wrote; it is left alone");
+  EXPECT_EQ(fixture.files.read(fixture.index_path, 100), "as it was");
+  EXPECT_TRUE(fixture.events.empty());
+  std::filesystem::remove_all(folder);
+}
+
 TEST(PrefixIndex, GarbageIsCorruptNotACrash) {
   const std::string path = std::filesystem::temp_directory_path() / ("hearth-index-" + std::to_string(::getpid()));
   std::ofstream(path, std::ios::binary) << std::string(20'000, 'x');

@@ -10,9 +10,11 @@ namespace {
 constexpr std::chrono::seconds kGather{1};
 }
 
-History::History(const rt::asio::any_io_executor& executor, std::unique_ptr<HistoryDb> db, const base::Clock& clock,
+History::History(const rt::asio::any_io_executor& executor, const base::Clock& clock,
                  rt::TaskGroup::CrashHandler on_crash)
-    : db_(std::move(db)), clock_(clock), changed_(executor), tasks_(executor, std::move(on_crash)) {}
+    : clock_(clock), changed_(executor), tasks_(executor, std::move(on_crash)) {}
+
+void History::start(Open open, std::function<void()> opened) { tasks_.spawn(run(std::move(open), std::move(opened))); }
 
 void History::add(const domain::RequestRecord& record, const domain::RequestObservation& observation) {
   if (auto row = row_of(record, observation)) push({.request = std::move(row), .record = record, .event = {}});
@@ -23,6 +25,7 @@ void History::add(const domain::Event& event) {
 }
 
 void History::push(HistoryEntry entry) {
+  if (closed_) return;
   if (waiting_.size() >= kMostWaiting) {
     if (dropped_++ == 0) spdlog::warn("the history cannot be written as fast as it comes; some of it is left out");
     return;
@@ -41,8 +44,12 @@ rt::Task<void> History::flush() {
   if (written) failed_ = false;
 }
 
-rt::Task<void> History::run() {
-  for (;;) {
+rt::Task<void> History::run(Open open, std::function<void()> opened) {
+  db_ = co_await pool_.run(open);
+  closed_ = db_ == nullptr;
+  opened();
+  if (closed_) waiting_.clear();
+  while (!closed_) {
     if (waiting_.empty()) (void)co_await changed_.wait_until(base::Mono::max());
     const bool gathered = co_await rt::pause(kGather);
     if (!gathered) co_return;
@@ -54,7 +61,7 @@ rt::Task<void> History::stop() {
   tasks_.cancel_all();
   const bool ended = co_await tasks_.join(std::chrono::seconds(10));
   if (!ended) spdlog::warn("writing the history did not end in time");
-  if (ended) co_await flush();
+  if (ended && db_) co_await flush();
 }
 
 }  // namespace hearth::timeline

@@ -146,36 +146,32 @@ base::Status HistoryDb::cut(base::Wall now) {
   return cut_rows("DELETE FROM record WHERE rowid <= (SELECT max(rowid) FROM record) - ?", limits_.records);
 }
 
-base::Result<std::vector<RequestRow>> HistoryDb::requests(base::Wall now) {
+base::Status HistoryDb::each_request(base::Wall now, const std::function<void(const RequestRow&)>& see) {
   Query query(*db_,
               "SELECT at_ms, id, model, class, status, ttft_ms, total_ms, cold_ms, start_ms, cause FROM request "
               "WHERE at_ms <= ? ORDER BY at_ms, rowid");
   query.number(ms_of(now));
-  std::vector<RequestRow> rows;
-  auto read = query.each([&] {
+  return query.each([&] {
     const auto service_class = domain::service_class_named(query.text_at(3));
     if (!service_class || !domain::ModelId::parse(query.text_at(2))) return;
-    rows.push_back({.at = wall_of(query.number_at(0)),
-                    .id = query.text_at(1),
-                    .model = query.text_at(2),
-                    .service_class = *service_class,
-                    .status = static_cast<int>(query.number_at(4)),
-                    .ttft_ms = query.real_at(5),
-                    .total_ms = query.real_at(6).value_or(0),
-                    .cold_ms = query.real_at(7).value_or(0),
-                    .start_ms = query.real_at(8),
-                    .cause = domain::layer_named(query.text_at(9))});
+    see({.at = wall_of(query.number_at(0)),
+         .id = query.text_at(1),
+         .model = query.text_at(2),
+         .service_class = *service_class,
+         .status = static_cast<int>(query.number_at(4)),
+         .ttft_ms = query.real_at(5),
+         .total_ms = query.real_at(6).value_or(0),
+         .cold_ms = query.real_at(7).value_or(0),
+         .start_ms = query.real_at(8),
+         .cause = domain::layer_named(query.text_at(9))});
   });
-  if (!read) return base::pass(read);
-  return rows;
 }
 
-base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
+base::Status HistoryDb::each_event(base::Wall now, const std::function<void(const domain::Event&)>& see) {
   Query query(*db_,
               "SELECT at_ms, what, model, layer, bytes, by, why FROM event WHERE at_ms <= ? ORDER BY at_ms, rowid");
   query.number(ms_of(now));
-  std::vector<domain::Event> events;
-  auto read = query.each([&] {
+  return query.each([&] {
     const auto bytes = query.maybe_number_at(4);
     domain::Event event;
     event.at = wall_of(query.number_at(0));
@@ -185,10 +181,8 @@ base::Result<std::vector<domain::Event>> HistoryDb::events(base::Wall now) {
     if (bytes && *bytes >= 0) event.bytes = static_cast<base::Bytes>(*bytes);
     event.by = query.maybe_text_at(5);
     event.why = query.maybe_text_at(6);
-    if (domain::ModelId::parse(*event.model)) events.push_back(std::move(event));
+    if (domain::ModelId::parse(*event.model)) see(event);
   });
-  if (!read) return base::pass(read);
-  return events;
 }
 
 base::Result<std::vector<domain::RequestRecord>> HistoryDb::records() {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,8 +68,8 @@ class HistoryDb {
 
   // Oldest first. Rows that make no sense by themselves are left out: a name that is no model's, a class that there is
   // not, a time after `now`.
-  [[nodiscard]] base::Result<std::vector<RequestRow>> requests(base::Wall now);
-  [[nodiscard]] base::Result<std::vector<domain::Event>> events(base::Wall now);
+  [[nodiscard]] base::Status each_request(base::Wall now, const std::function<void(const RequestRow&)>& see);
+  [[nodiscard]] base::Status each_event(base::Wall now, const std::function<void(const domain::Event&)>& see);
   [[nodiscard]] base::Result<std::vector<domain::RequestRecord>> records();
 
   static constexpr std::int64_t kRowsBetweenCuts = 1000;

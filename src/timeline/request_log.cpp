@@ -10,6 +10,13 @@ void RequestLog::add(domain::RequestRecord record) {
   records_.push_back(std::move(record));
 }
 
+void RequestLog::add_before(std::vector<domain::RequestRecord> records) {
+  while (!records.empty() && records_.size() < capacity_) {
+    records_.push_front(std::move(records.back()));
+    records.pop_back();
+  }
+}
+
 std::optional<domain::RequestRecord> RequestLog::find(std::string_view id) const {
   const auto found =
       std::find_if(records_.rbegin(), records_.rend(), [id](const auto& record) { return record.id == id; });

@@ -1,5 +1,5 @@
 #pragma once
-// The last requests, in memory; those of an earlier run are added first, from the history. Thread: the I/O thread only.
+// The last requests, in memory; those of an earlier run come from the history. Thread: the I/O thread only.
 // Answers are copies, good across suspension points.
 #include <cstddef>
 #include <deque>
@@ -17,6 +17,8 @@ class RequestLog {
   explicit RequestLog(std::size_t capacity = 1000) : capacity_(capacity) {}
 
   void add(domain::RequestRecord record);
+  // What is older than all that was added, oldest first; as many of the newest as there is room for.
+  void add_before(std::vector<domain::RequestRecord> records);
   // The newest record of that id. `id` may be anything that a client sent.
   [[nodiscard]] std::optional<domain::RequestRecord> find(std::string_view id) const;
   // At most `count`, newest first.

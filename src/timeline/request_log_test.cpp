@@ -34,6 +34,17 @@ TEST(RequestLog, LastIsNewestFirst) {
   EXPECT_TRUE(log.last(0).empty());
 }
 
+TEST(RequestLog, WhatIsOlderGoesBeforeAsFarAsThereIsRoom) {
+  RequestLog log(3);
+  log.add(record_of("new"));
+  log.add_before({record_of("oldest"), record_of("older"), record_of("old")});
+  const auto all = log.last(10);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].id, "new");
+  EXPECT_EQ(all[1].id, "old");
+  EXPECT_EQ(all[2].id, "older");
+}
+
 TEST(RequestLog, TheOldestGoesFirst) {
   RequestLog log(3);
   for (int i = 0; i < 10; ++i)

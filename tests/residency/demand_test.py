@@ -35,9 +35,15 @@ class HistoryTest(unittest.TestCase):
             return database.execute(f"SELECT * FROM {table}").fetchall()
 
     def wait_for_rows(self, table, count, seconds=10):
+        """The server makes the database beside the requests, so it may not be there yet."""
         until = time.monotonic() + seconds
-        while len(self.rows(table)) < count:
-            self.assertLess(time.monotonic(), until, f"{table} has no {count} rows after {seconds} s")
+        found, why = 0, None
+        while found < count:
+            self.assertLess(time.monotonic(), until, f"{table} has no {count} rows after {seconds} s: {why or found}")
+            try:
+                found = len(self.rows(table))
+            except sqlite3.OperationalError as error:
+                why = error
             time.sleep(0.05)
 
     def test_requests_are_found_again_after_a_kill(self):

@@ -1,4 +1,4 @@
-#include "config/engine_flags.h"
+#include "domain/engine_flags.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace hearth::config {
+namespace hearth::domain {
 namespace {
 
 struct OwnedFlag {
@@ -49,6 +49,9 @@ constexpr std::array kOwned = {
     OwnedFlag{"--api-prefix", kPlace},
     OwnedFlag{"--ssl-key-file", kPlace},
     OwnedFlag{"--ssl-cert-file", kPlace},
+    OwnedFlag{"--path", kPlace},
+    OwnedFlag{"--ui", kPlace},
+    OwnedFlag{"--webui", kPlace},
     OwnedFlag{"--api-key", kKey},
     OwnedFlag{"--api-key-file", kKey},
     OwnedFlag{"-a", kName},
@@ -57,6 +60,7 @@ constexpr std::array kOwned = {
     OwnedFlag{"--ctx-size", kContext},
     OwnedFlag{"-np", kSlots},
     OwnedFlag{"--parallel", kSlots},
+    OwnedFlag{"--sse-ping-interval", "it decides how fast the engine can be stopped"},
     OwnedFlag{"--slots", kWatch},
     OwnedFlag{"--no-slots", kWatch},
     OwnedFlag{"--metrics", kWatch},
@@ -65,6 +69,7 @@ constexpr std::array kOwned = {
     OwnedFlag{"--log-file", kWatch},
     OwnedFlag{"--log-jsonl", kWatch},
     OwnedFlag{"--no-log-jsonl", kWatch},
+    OwnedFlag{"--log-prompts-dir", "requests are not written to disk"},
     OwnedFlag{"--sleep-idle-seconds", kSleep},
     OwnedFlag{"-h", kEnds},
     OwnedFlag{"--help", kEnds},
@@ -114,4 +119,4 @@ base::Status check_engine_flags(const std::vector<std::string>& flags) {
   return {};
 }
 
-}  // namespace hearth::config
+}  // namespace hearth::domain

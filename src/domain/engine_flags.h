@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 
-namespace hearth::config {
+namespace hearth::domain {
 
 // Errors: bad_request, naming the first flag that is refused, why, and what to write instead.
 [[nodiscard]] base::Status check_engine_flags(const std::vector<std::string>& flags);
 
-}  // namespace hearth::config
+}  // namespace hearth::domain

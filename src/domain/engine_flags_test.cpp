@@ -1,8 +1,8 @@
-#include "config/engine_flags.h"
+#include "domain/engine_flags.h"
 
 #include <gtest/gtest.h>
 
-namespace hearth::config {
+namespace hearth::domain {
 namespace {
 
 TEST(EngineFlags, LetsThoseThroughThatAreNotHearths) {
@@ -13,9 +13,27 @@ TEST(EngineFlags, LetsThoseThroughThatAreNotHearths) {
 }
 
 TEST(EngineFlags, RefusesHearthsOwnHoweverTheyAreWritten) {
-  for (const char* flag :
-       {"-m", "--model", "--host", "--port", "--port=80", "--api-key", "--api_key", "--API-key-file=x", "--alias", "-a",
-        "-c", "--ctx_size", "-np", "--slot-save-path", "-hf", "--help", "--gpt-oss-20b-default", "--log-disable"}) {
+  for (const char* flag : {"-m",
+                           "--model",
+                           "--host",
+                           "--port",
+                           "--port=80",
+                           "--api-key",
+                           "--api_key",
+                           "--API-key-file=x",
+                           "--alias",
+                           "-a",
+                           "-c",
+                           "--ctx_size",
+                           "-np",
+                           "--slot-save-path",
+                           "-hf",
+                           "--help",
+                           "--path",
+                           "--sse_ping_interval=1",
+                           "--log-prompts-dir",
+                           "--gpt-oss-20b-default",
+                           "--log-disable"}) {
     const bool upper_case = std::string_view(flag).contains("API");
     EXPECT_EQ(check_engine_flags({"--threads", "4", flag, "x"}).has_value(), upper_case) << flag;
   }
@@ -35,4 +53,4 @@ TEST(EngineFlags, RefusesWhatCannotBeAnArgument) {
 }
 
 }  // namespace
-}  // namespace hearth::config
+}  // namespace hearth::domain
