@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "lab/observed.h"
@@ -34,20 +35,44 @@ std::uint32_t usual_prompt(const lab::Trace& trace, std::uint32_t model) {
   return std::max(kLeastLengthy, tokens[tokens.size() / 2]);
 }
 
-// One model on its server, being measured.
+// One model on its server, being measured: some starts, then the rest.
 class Subject {
  public:
   Subject(const LiveServer& server, domain::ModelId id, std::uint32_t lengthy)
       : server_(server), id_(std::move(id)), lengthy_(lengthy) {}
 
-  base::Result<lab::MeasuredCosts> measure() {
-    if (auto done = starts(); !done) return std::unexpected(done.error());
+  // A start, and behind it a short and a long prompt for the engine that serves. REQUIRES: it is stopped.
+  base::Status start() {
+    auto cold = ask(kBrief);
+    if (!cold) return std::unexpected(cold.error());
+    start_s_.push_back(lab::served_of(*cold, {}).load_s);
+    auto brief = ask(kBrief);
+    if (!brief) return std::unexpected(brief.error());
+    auto lengthy = ask(lengthy_);
+    if (!lengthy) return std::unexpected(lengthy.error());
+    auto found = lab::speeds_of(*brief, *lengthy);
+    if (!found) return std::unexpected(found.error());
+    speeds_.push_back(*found);
+    return {};
+  }
+  base::Status stop() {
+    auto took = server_.stop(id_);
+    if (!took) return std::unexpected(took.error());
+    stop_s_.push_back(*took);
+    return {};
+  }
+
+  // REQUIRES: it was started and stopped, and serves again.
+  base::Result<lab::MeasuredCosts> finish() {
+    costs_.first_token_s = median_of(&lab::Speeds::first_token_s);
+    costs_.prefill_per_s = median_of(&lab::Speeds::prefill_per_s);
+    costs_.decode_per_s = median_of(&lab::Speeds::decode_per_s);
     auto serving = bytes();
     if (!serving) return base::pass(serving);
     costs_.ladder.add({Rung::serving, policy::Footprint::host(*serving), 0});
     if (auto done = wakes(); !done) return std::unexpected(done.error());
     costs_.ladder.add({Rung::cold, {}, median(start_s_)});
-    if (auto done = server_.stop(id_); !done) return std::unexpected(done.error());
+    costs_.stop_s = median(stop_s_);
     return costs_;
   }
 
@@ -58,42 +83,23 @@ class Subject {
     return server_.timeline(*id);
   }
 
-  // Starts, and behind each a short and a long prompt for the engine that serves.
-  base::Status starts() {
-    std::vector<lab::Speeds> speeds;
-    for (int round = 0; round < kCostRounds; ++round) {
-      if (auto done = server_.stop(id_); !done) return done;
-      auto cold = ask(kBrief);
-      if (!cold) return std::unexpected(cold.error());
-      start_s_.push_back(lab::served_of(*cold, {}).load_s);
-      auto brief = ask(kBrief);
-      if (!brief) return std::unexpected(brief.error());
-      auto lengthy = ask(lengthy_);
-      if (!lengthy) return std::unexpected(lengthy.error());
-      auto found = lab::speeds_of(*brief, *lengthy);
-      if (!found) return std::unexpected(found.error());
-      speeds.push_back(*found);
-    }
-    const auto of = [&speeds](auto field) {
-      std::vector<double> values;
-      std::ranges::transform(speeds, std::back_inserter(values), field);
-      return median(std::move(values));
-    };
-    costs_.first_token_s = of(&lab::Speeds::first_token_s);
-    costs_.prefill_per_s = of(&lab::Speeds::prefill_per_s);
-    costs_.decode_per_s = of(&lab::Speeds::decode_per_s);
-    return {};
+  double median_of(double lab::Speeds::*field) const {
+    std::vector<double> values;
+    std::ranges::transform(speeds_, std::back_inserter(values), field);
+    return median(std::move(values));
   }
 
   base::Status wakes() {
     lab::ModelSize size;
     size.measured = costs_;
     std::vector<double> seconds;
+    std::vector<double> sleep_s;
     base::Bytes asleep = 0;
     for (int round = 0; round < kCostRounds; ++round) {
       auto can = server_.hibernate(id_);
       if (!can) return std::unexpected(can.error());
       if (!*can) return {};
+      sleep_s.push_back(**can);
       auto model = server_.model(id_);
       if (!model) return std::unexpected(model.error());
       asleep = model->reserved;
@@ -103,6 +109,7 @@ class Subject {
       if (!server_.pause(kUntilMeasured)) return std::unexpected(stopped());
     }
     costs_.ladder.add({Rung::hibernated, policy::Footprint::host(asleep), median(std::move(seconds))});
+    costs_.sleep_s = median(std::move(sleep_s));
     return {};
   }
 
@@ -120,8 +127,39 @@ class Subject {
   std::uint32_t lengthy_;
   std::mt19937_64 seed_{std::random_device{}()};  // what an earlier measurement asked must not be remembered
   std::vector<double> start_s_;
+  std::vector<double> stop_s_;
+  std::vector<lab::Speeds> speeds_;
   lab::MeasuredCosts costs_;
 };
+
+// In turns, as a household starts them: a start right behind another of the same model is quicker. `tick` tells how
+// much of it is done.
+base::Status measure_all(std::vector<Subject>& subjects, lab::Trace& trace, const std::function<void(double)>& tick) {
+  Subject* last = nullptr;
+  double steps = 0;
+  const double all = static_cast<double>(subjects.size()) * (kCostRounds + 2);
+  const auto change_to = [&](Subject& next) -> base::Status {
+    tick(steps++ / all);
+    if (last != nullptr) {
+      if (auto done = last->stop(); !done) return done;
+    }
+    last = &next;
+    return next.start();
+  };
+  for (int round = 0; round < kCostRounds; ++round) {
+    for (Subject& subject : subjects) {
+      if (auto done = change_to(subject); !done) return done;
+    }
+  }
+  for (std::size_t index = 0; index < subjects.size(); ++index) {
+    if (auto done = change_to(subjects[index]); !done) return done;
+    tick(steps++ / all);
+    auto costs = subjects[index].finish();
+    if (!costs) return std::unexpected(costs.error());
+    trace.models[index].size.measured = std::move(*costs);
+  }
+  return last == nullptr ? base::Status{} : last->stop();
+}
 
 base::Status take_classes(const LiveServer& server, lab::Trace& trace) {
   for (auto& model : trace.models) {
@@ -141,7 +179,7 @@ base::Status take_classes(const LiveServer& server, lab::Trace& trace) {
 
 base::Status stop_all(const LiveServer& server, const lab::Trace& trace) {
   for (const auto& model : trace.models) {
-    if (auto done = server.stop(model.id); !done) return done;
+    if (auto done = server.stop(model.id); !done) return std::unexpected(done.error());
   }
   return {};
 }
@@ -149,19 +187,16 @@ base::Status stop_all(const LiveServer& server, const lab::Trace& trace) {
 base::Status measure_costs(const LiveServer& server, lab::Trace& trace, Console& console) {
   if (auto done = take_classes(server, trace); !done) return done;
   if (auto done = stop_all(server, trace); !done) return done;
+  std::vector<Subject> subjects;
+  for (std::uint32_t index = 0; index < trace.models.size(); ++index)
+    subjects.emplace_back(server, trace.models[index].id, usual_prompt(trace, index));
   ProgressLine progress(console);
   const base::Mono begun = console.clock.now();
-  const ProgressStep step{fmt::format("measuring what {} models cost", trace.models.size())};
-  std::optional<base::Duration> expected;
-  for (std::uint32_t index = 0; index < trace.models.size(); ++index) {
-    progress.show(step, expected);
-    auto& model = trace.models[index];
-    auto costs = Subject(server, model.id, usual_prompt(trace, index)).measure();
-    if (!costs) return std::unexpected(costs.error());
-    model.size.measured = std::move(*costs);
-    expected = (console.clock.now() - begun) / (index + 1) * static_cast<std::int64_t>(trace.models.size());
-  }
-  return {};
+  return measure_all(subjects, trace, [&](double done) {
+    const double ms = base::to_ms(console.clock.now() - begun);
+    progress.show({fmt::format("measuring what {} models cost", trace.models.size())},
+                  done > 0 ? std::optional(base::from_ms(ms / done)) : std::nullopt);
+  });
 }
 
 }  // namespace hearth::cli

@@ -10,7 +10,7 @@ namespace hearth::cli {
 inline constexpr int kCostRounds = 3;  // of which the median counts
 
 // Puts class and costs of every model into the trace, as the server has them. The prompts are as long as the trace's
-// own. All models of the trace are stopped before each is measured, and afterwards.
+// own. All models of the trace are stopped before and afterwards; their starts are measured in turns.
 // Errors: model_not_found for one that the server has not, with the mend; those of LiveServer.
 [[nodiscard]] base::Status measure_costs(const LiveServer& server, lab::Trace& trace, Console& console);
 // Stops the engines of all models of the trace.

@@ -68,7 +68,7 @@ class OneModel {
     if (!loaded_) return json_reply(503, R"({"error": {"code": "loading", "message": "model mini is not loaded"}})");
     loaded_ = false;
     tell("process_stopped");
-    return json_reply(200, "{}");
+    return json_reply(200, R"({"ms": 300})");
   }
   void tell(const char* what) {
     events_.push_back({{"id", events_.size() + 1}, {"what", what}, {"model", "mini"}, {"by", nullptr}});
@@ -128,6 +128,7 @@ TEST_F(LiveReplay, AgreesWithTheSimulationThatHasItsCosts) {
   EXPECT_FALSE(measured["rungs"].contains("hibernated"));
   EXPECT_EQ(measured["prefill_per_s"], 1000);
   EXPECT_EQ(measured["decode_per_s"], 50);
+  EXPECT_EQ(measured["stop_s"], 0.3);
   const Json& live = experiment["results"][0];
   const Json& simulated = experiment["results"][1];
   EXPECT_EQ(live["policy"], "live");

@@ -43,25 +43,25 @@ base::Result<LiveServer::Model> LiveServer::model(const domain::ModelId& id) con
   return Model{*service_class, count_at(answer->body, {"memory", "reserved"}).value_or(0)};
 }
 
-base::Status LiveServer::cool(const domain::ModelId& id, std::string_view layer) const {
+base::Result<double> LiveServer::cool(const domain::ModelId& id, std::string_view layer) const {
   for (int tries = 1;; ++tries) {
     auto answer = client_.post(target_of(id) + "/cool?wait=1", {{"layer", layer}});
-    if (answer) return {};
+    if (answer) return number_at(answer->body, {"ms"}).value_or(0) / 1000;
     if (answer.error().code != ErrorCode::in_use || tries == kTries || !pause_(kPause))
       return std::unexpected(std::move(answer.error()));
   }
 }
 
-base::Status LiveServer::stop(const domain::ModelId& id) const {
+base::Result<double> LiveServer::stop(const domain::ModelId& id) const {
   auto stopped = cool(id, "process");
-  if (!stopped && stopped.error().code != ErrorCode::loading) return stopped;
-  return {};
+  if (!stopped && stopped.error().code == ErrorCode::loading) return 0.0;
+  return stopped;
 }
 
-base::Result<bool> LiveServer::hibernate(const domain::ModelId& id) const {
+base::Result<std::optional<double>> LiveServer::hibernate(const domain::ModelId& id) const {
   auto cooled = cool(id, "weights");
-  if (cooled) return true;
-  if (cooled.error().code == ErrorCode::unsupported) return false;
+  if (cooled) return *cooled;
+  if (cooled.error().code == ErrorCode::unsupported) return std::nullopt;
   return std::unexpected(std::move(cooled.error()));
 }
 

@@ -26,10 +26,10 @@ class LiveServer {
   };
   [[nodiscard]] base::Result<Model> model(const domain::ModelId& id) const;
 
-  // Until its engine is gone; that it has none is no error.
-  [[nodiscard]] base::Status stop(const domain::ModelId& id) const;
-  // False: its engine cannot.
-  [[nodiscard]] base::Result<bool> hibernate(const domain::ModelId& id) const;
+  // Until its engine is gone; that it has none is no error. How long it took, in seconds.
+  [[nodiscard]] base::Result<double> stop(const domain::ModelId& id) const;
+  // The same until its weights have left memory. Empty: its engine cannot.
+  [[nodiscard]] base::Result<std::optional<double>> hibernate(const domain::ModelId& id) const;
 
   // A prompt of so many tokens that begins like no other (ids from 300 to 1299, by `seed`), and an answer of so many.
   struct Question {
@@ -56,7 +56,7 @@ class LiveServer {
   [[nodiscard]] const std::string& url() const { return client_.endpoint().url; }
 
  private:
-  [[nodiscard]] base::Status cool(const domain::ModelId& id, std::string_view layer) const;
+  [[nodiscard]] base::Result<double> cool(const domain::ModelId& id, std::string_view layer) const;
 
   client::NativeClient client_;
   Pause pause_;

@@ -32,6 +32,11 @@ policy::Ladder stock(const ModelSize& size, const CostModel& costs) {
           {policy::Rung::cold, {}, costs.restart_s + costs.stock_s_per_gb * size.weights_gb}};
 }
 
+double leave_s(const ModelSize& size, policy::Rung to) {
+  if (!size.measured) return 0;
+  return to == policy::Rung::hibernated ? size.measured->sleep_s : size.measured->stop_s;
+}
+
 double first_token_s(const ModelSize& size, const CostModel& costs, double prompt_tokens) {
   if (size.measured) return size.measured->first_token_s + prompt_tokens / size.measured->prefill_per_s;
   return costs.first_token_s + prompt_tokens / costs.prefill_per_s * (size.weights_gb / kMeasuredGb);

@@ -28,6 +28,8 @@ struct MeasuredCosts {
   double first_token_s = 0;
   double prefill_per_s = 0;  // tokens; more than 0
   double decode_per_s = 0;   // more than 0
+  double sleep_s = 0;        // until its weights have left
+  double stop_s = 0;         // until its engine is gone
 };
 
 struct ModelSize {
@@ -42,6 +44,8 @@ struct ModelSize {
 // What a server has that can only start and stop a stock engine: serving, cold. Its files count as cached for free.
 // Where costs were measured, a start and a stop cost what they cost there.
 [[nodiscard]] policy::Ladder stock(const ModelSize& size, const CostModel& costs);
+// How long it takes until a model has given up what it has above that rung; nothing where that was not measured.
+[[nodiscard]] double leave_s(const ModelSize& size, policy::Rung to);
 // Seconds of a request on a warm engine: until its first token, and in all.
 [[nodiscard]] double first_token_s(const ModelSize& size, const CostModel& costs, double prompt_tokens);
 [[nodiscard]] double busy_s(const ModelSize& size, const CostModel& costs, double prompt_tokens,

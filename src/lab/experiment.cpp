@@ -59,7 +59,9 @@ Json measured_of(const TraceModel& model) {
           {"rungs", std::move(rungs)},
           {"first_token_s", rounded(costs.first_token_s)},
           {"prefill_per_s", rounded(costs.prefill_per_s)},
-          {"decode_per_s", rounded(costs.decode_per_s)}};
+          {"decode_per_s", rounded(costs.decode_per_s)},
+          {"sleep_s", rounded(costs.sleep_s)},
+          {"stop_s", rounded(costs.stop_s)}};
 }
 
 std::string prewarm_text(const ReplayResult& result) {

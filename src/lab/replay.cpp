@@ -327,9 +327,8 @@ class Simulation {
       case policy::ResidencyAction::refuse:
         return refuse(index);
       case policy::ResidencyAction::load:
-        carry_out(decision.plan.demotions, held.service_class);
         ageing_ = std::max(ageing_, decision.plan.ageing);
-        begin(index);
+        begin(index, carry_out(decision.plan.demotions, held.service_class));
         return true;
       case policy::ResidencyAction::serve:
       case policy::ResidencyAction::wait:
@@ -353,21 +352,24 @@ class Simulation {
     std::erase_if(waiting_, [&](const policy::Waiting& one) { return one.model == held_[index].id; });
   }
 
-  void begin(std::uint32_t index) {
+  // `room_in`: when its memory is there.
+  void begin(std::uint32_t index, base::Duration room_in) {
     Held& held = held_[index];
     const double load_s = held.ladder.ready_s_at(held.rung);
     ++(held.rung == Rung::hibernated ? result_.wakes : result_.loads);
     held.rung = Rung::serving;
     held.changing = true;
-    models_[index].began = now_;
+    models_[index].began = now_ + room_in;
     forget_waiting(index);
-    push(now_ + of_seconds(load_s), Kind::ready, index);
+    push(models_[index].began + of_seconds(load_s), Kind::ready, index);
     const Footprint reserved = charged();
     result_.most_reserved = result_.most_reserved.at_least(reserved);
     if (setup_.check && !reserved.fits_in(setup_.memory)) ++result_.broken_invariants;
   }
 
-  void carry_out(const std::vector<policy::Demotion>& demotions, ServiceClass for_class) {
+  // One after the other; how long that takes.
+  base::Duration carry_out(const std::vector<policy::Demotion>& demotions, ServiceClass for_class) {
+    double leaving_s = 0;
     for (const policy::Demotion& demotion : demotions) {
       const auto found = std::ranges::find(held_, demotion.id, &Held::id);
       const auto index = static_cast<std::size_t>(found - held_.begin());
@@ -379,8 +381,10 @@ class Simulation {
       found->rung = demotion.to;
       found->since = now_;
       ++result_.demotions;
+      leaving_s += leave_s(trace_.models[index].size, demotion.to);
       waste(models_[index]);
     }
+    return of_seconds(leaving_s);
   }
 
   [[nodiscard]] std::size_t recent_swaps() {
@@ -405,9 +409,9 @@ class Simulation {
     if (!promotion->demotions.empty()) swaps_.push_back(now_);
     const auto found = std::ranges::find(held_, promotion->id, &Held::id);
     const auto index = static_cast<std::uint32_t>(found - held_.begin());
-    carry_out(promotion->demotions, found->service_class);
+    const base::Duration room_in = carry_out(promotion->demotions, found->service_class);
     models_[index].prewarm_learnt = !expected[index].scheduled;
-    begin(index);
+    begin(index, room_in);
     models_[index].prewarmed = true;
     models_[index].prewarm_ends = now_ + kUseless;
     ++result_.prewarms;

@@ -48,6 +48,20 @@ TEST(Replay, WhoeverComesDuringALoadWaitsForTheRestOfIt) {
   EXPECT_NEAR(result.cold_start_s, load + load - 1, 1e-6);
 }
 
+TEST(Replay, WhatWasMeasuredOfAModelWinsAndLeavingTakesItsTime) {
+  MeasuredCosts costs{.first_token_s = 0.1, .prefill_per_s = 100, .decode_per_s = 50, .sleep_s = 0.25, .stop_s = 0.5};
+  costs.ladder = {{policy::Rung::serving, policy::Footprint::host(2 * kGB), 0}, {policy::Rung::cold, {}, 3}};
+  Trace trace{
+      .name = "t", .models = {model_of("a", 1), model_of("b", 1)}, .requests = {ask(0, 0), ask(100, 1), ask(200, 0)}};
+  for (auto& model : trace.models)
+    model.size.measured = costs;
+  const auto result = run(trace, "lru", 3);
+  EXPECT_EQ(result.loads, 3U);
+  EXPECT_NEAR(result.cold_start_s, 9, 1e-6);
+  EXPECT_NEAR(result.queued_s, 1, 1e-6) << "each of the two that came second waited for the other to stop";
+  EXPECT_NEAR(result.by_class[policy::index_of(ServiceClass::interactive)].ttft_p50_s, 3.6, 1e-6);
+}
+
 TEST(Replay, HibernationMakesRoomForAnother) {
   // 1.4 GB each; 2 GB of memory.
   const Trace trace{.name = "t",
