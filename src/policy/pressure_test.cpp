@@ -131,8 +131,6 @@ TEST(Warming, AScheduleNeedsNoProbabilityAndWasteForbidsGuesses) {
   models[0].rung = Rung::hibernated;
   EXPECT_TRUE(warm(models, 10, {{.scheduled = false, .may_prewarm = false}}).has_value()) << "a wake is no load";
   EXPECT_FALSE(warm(models, 10, {{.candidate = false}}).has_value());
-  models[0].rung = Rung::hibernated;
-  EXPECT_TRUE(warm(models, 10, {{.scheduled = false, .may_prewarm = false}}).has_value()) << "a wake is no load";
 }
 
 }  // namespace
