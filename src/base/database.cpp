@@ -4,6 +4,39 @@
 #include <sqlite3.h>
 
 namespace hearth::base {
+namespace {
+
+// Renames a damaged one to damaged-<Unix ms>.sqlite beside it, in place of any that was set aside before, and removes
+// what else belongs to it. Gives the new name.
+Result<std::string> set_aside(const std::filesystem::path& path, Wall now) {
+  const auto folder = path.parent_path();
+  std::error_code error;
+  std::vector<std::filesystem::path> earlier;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with("damaged-")) earlier.push_back(entry.path());
+  }
+  for (const auto& one : earlier)
+    std::filesystem::remove(one, error);
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  const auto aside = folder / fmt::format("damaged-{}.sqlite", ms);
+  std::filesystem::rename(path, aside, error);
+  if (error) return fail_errno("setting aside " + path.string(), error.value());
+  for (const auto& file : Database::files_of(path.string())) {
+    std::error_code gone;  // what was not there need not go
+    std::filesystem::remove(file, gone);
+  }
+  return aside.string();
+}
+
+Result<std::unique_ptr<Database>> open_and_prepare(const std::filesystem::path& path, const Database::Format& format,
+                                                   const std::function<Status(Database&)>& prepare) {
+  auto db = Database::open(path.string(), format);
+  if (!db || !prepare) return db;
+  if (auto prepared = prepare(**db); !prepared) return pass(prepared);
+  return db;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path, const Format& format) {
   sqlite3* handle = nullptr;
@@ -17,24 +50,24 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path, const 
 
 std::array<std::string, 3> Database::files_of(const std::string& path) { return {path, path + "-wal", path + "-shm"}; }
 
-Result<std::string> Database::set_aside(const std::filesystem::path& path, Wall now) {
+Result<Database::Opened> Database::open_or_renew(const std::filesystem::path& path, const Format& format, Wall now,
+                                                 const std::function<Status(Database&)>& prepare) {
   const auto folder = path.parent_path();
   std::error_code error;
-  std::vector<std::filesystem::path> earlier;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with("damaged-")) earlier.push_back(entry.path());
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail_errno(fmt::format("making the folder of {}, {}", format.name, folder.string()), error.value());
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);  // others may have what is theirs
+  Opened opened;
+  auto db = open_and_prepare(path, format, prepare);
+  if (!db && db.error().code == ErrorCode::corrupt) {
+    auto aside = set_aside(path, now);
+    if (!aside) return pass(aside);
+    opened.set_aside = std::move(*aside);
+    db = open_and_prepare(path, format, prepare);
   }
-  for (const auto& one : earlier)
-    std::filesystem::remove(one, error);
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  const auto aside = folder / fmt::format("damaged-{}.sqlite", ms);
-  std::filesystem::rename(path, aside, error);
-  if (error) return fail_errno("setting aside " + path.string(), error.value());
-  for (const auto& file : files_of(path.string())) {
-    std::error_code gone;  // what was not there need not go
-    std::filesystem::remove(file, gone);
-  }
-  return aside.string();
+  if (!db) return pass(db);
+  opened.db = std::move(*db);
+  return opened;
 }
 
 Database::~Database() { sqlite3_close_v2(handle_); }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,11 +32,17 @@ class Database {
   // ":memory:" keeps it in memory. Errors: unsupported (a higher version: nothing was changed), corrupt (SQLite cannot
   // use it), no_space, io.
   [[nodiscard]] static Result<std::unique_ptr<Database>> open(const std::string& path, const Format& format);
+  struct Opened {
+    std::unique_ptr<Database> db;
+    std::optional<std::string> set_aside;  // where a damaged one went
+  };
+  // Opens one that the server can do without, in a folder of its own; makes both where they are missing. One that is
+  // damaged, or that `prepare` (may be empty) finds corrupt, is set aside and begun anew. Errors: as open, permission,
+  // and those of `prepare`.
+  [[nodiscard]] static Result<Opened> open_or_renew(const std::filesystem::path& path, const Format& format, Wall now,
+                                                    const std::function<Status(Database&)>& prepare = {});
   // The names of all files that one at `path` may consist of.
   [[nodiscard]] static std::array<std::string, 3> files_of(const std::string& path);
-  // Renames a damaged one to damaged-<Unix ms>.sqlite beside it, in place of any that was set aside before, and removes
-  // what else belongs to it. Gives the new name. Errors: of renaming.
-  [[nodiscard]] static Result<std::string> set_aside(const std::filesystem::path& path, Wall now);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -5,7 +5,6 @@
 namespace hearth::keeper {
 namespace {
 
-using base::ErrorCode;
 using policy::Charge;
 using policy::Claim;
 using policy::Footprint;
@@ -74,22 +73,10 @@ std::optional<policy::Learnt> learnt_of(const Query& row) {
 }  // namespace
 
 base::Result<EstimateDb::Opened> EstimateDb::open(const std::filesystem::path& folder, base::Wall now) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return base::fail_errno("making the folder of the estimates " + folder.string(), error.value());
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  const auto path = folder / "estimates.sqlite";
-  Opened opened;
-  auto db = base::Database::open(path.string(), kFormat);
-  if (!db && db.error().code == ErrorCode::corrupt) {
-    auto aside = base::Database::set_aside(path, now);
-    if (!aside) return base::pass(aside);
-    opened.set_aside = std::move(*aside);
-    db = base::Database::open(path.string(), kFormat);
-  }
-  if (!db) return base::pass(db);
-  opened.db.reset(new EstimateDb(std::move(*db)));
-  return opened;
+  auto opened = base::Database::open_or_renew(folder / "estimates.sqlite", kFormat, now);
+  if (!opened) return base::pass(opened);
+  return Opened{.db = std::unique_ptr<EstimateDb>(new EstimateDb(std::move(opened->db))),
+                .set_aside = std::move(opened->set_aside)};
 }
 
 base::Result<std::vector<policy::Learnt>> EstimateDb::all() {

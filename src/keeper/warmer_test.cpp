@@ -154,6 +154,7 @@ TEST_F(WarmerTest, AHibernatedModelThatIsNotExpectedStaysSo) {
     used("a");
     pass_time(1min);
   }
+  pass_time(5min);  // its gaps are shorter
   residents.at(id("a"))->set_hibernated(true);
   look();
   EXPECT_EQ(count("prewarm"), 0U);

@@ -10,9 +10,14 @@ namespace {
 constexpr std::size_t kManyForKernels = 4;
 
 // These change what is computed with how many tokens at once, in ways that nobody compared.
-constexpr std::array<std::string_view, 8> kUnknown = {"-kvu",  "--kv-unified",  "-md",
-                                                      "--model-draft", "--lora", "--lora-scaled",
-                                                      "--control-vector", "--control-vector-scaled"};
+constexpr std::array<std::string_view, 8> kUnknown = {"-kvu",
+                                                      "--kv-unified",
+                                                      "-md",
+                                                      "--model-draft",
+                                                      "--lora",
+                                                      "--lora-scaled",
+                                                      "--control-vector",
+                                                      "--control-vector-scaled"};
 
 std::size_t down_to(std::size_t number, std::size_t step) { return number - number % step; }
 
@@ -40,7 +45,8 @@ std::optional<BatchRule> batch_rule(const BatchFacts& facts) {
   const auto is_cpu = [](const std::string& backend) { return backend.starts_with("cpu"); };
   if (!facts.plain_model || facts.backends.empty() || !std::ranges::all_of(facts.backends, is_cpu)) return std::nullopt;
   const auto is_unknown = [](const std::string& flag) {
-    return std::ranges::find(kUnknown, flag) != kUnknown.end() || flag.starts_with("--spec") || flag.find('=') != flag.npos;
+    return std::ranges::find(kUnknown, flag) != kUnknown.end() || flag.starts_with("--spec") ||
+           flag.find('=') != flag.npos;
   };
   if (std::ranges::any_of(facts.flags, is_unknown)) return std::nullopt;
   BatchRule rule;

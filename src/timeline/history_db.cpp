@@ -12,7 +12,6 @@
 namespace hearth::timeline {
 namespace {
 
-using base::ErrorCode;
 using domain::Stage;
 using Query = base::Database::Query;
 
@@ -51,6 +50,21 @@ std::optional<std::string> layer_text(const std::optional<domain::Layer>& layer)
   return std::string(name_of(*layer));
 }
 
+// What is too old, or too much.
+base::Status cut(base::Database& db, const HistoryLimits& limits, base::Wall now) {
+  const auto oldest = ms_of(now) - std::chrono::duration_cast<std::chrono::milliseconds>(limits.age).count();
+  const std::initializer_list<std::pair<const char*, std::int64_t>> steps = {
+      {"DELETE FROM request WHERE at_ms < ?", oldest},
+      {"DELETE FROM event WHERE at_ms < ?", oldest},
+      {"DELETE FROM request WHERE rowid <= (SELECT max(rowid) FROM request) - ?", limits.requests},
+      {"DELETE FROM event WHERE rowid <= (SELECT max(rowid) FROM event) - ?", limits.events},
+      {"DELETE FROM record WHERE rowid <= (SELECT max(rowid) FROM record) - ?", limits.records}};
+  for (const auto& [sql, value] : steps) {
+    if (auto done = Query(db, sql).number(value).run(); !done) return done;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<RequestRow> row_of(const domain::RequestRecord& record, const domain::RequestObservation& observation) {
@@ -73,31 +87,11 @@ std::optional<RequestRow> row_of(const domain::RequestRecord& record, const doma
 
 base::Result<HistoryDb::Opened> HistoryDb::open(const std::filesystem::path& folder, const HistoryLimits& limits,
                                                 base::Wall now) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return base::fail_errno("making the folder of the history " + folder.string(), error.value());
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
-  const auto path = folder / "history.sqlite";
-  Opened opened;
-  auto db = open_file(path.string(), limits, now);
-  if (!db && db.error().code == ErrorCode::corrupt) {
-    auto aside = base::Database::set_aside(path, now);
-    if (!aside) return base::pass(aside);
-    opened.set_aside = std::move(*aside);
-    db = open_file(path.string(), limits, now);
-  }
-  if (!db) return base::pass(db);
-  opened.db = std::move(*db);
-  return opened;
-}
-
-base::Result<std::unique_ptr<HistoryDb>> HistoryDb::open_file(const std::string& path, const HistoryLimits& limits,
-                                                              base::Wall now) {
-  auto db = base::Database::open(path, kFormat);
-  if (!db) return base::pass(db);
-  std::unique_ptr<HistoryDb> history(new HistoryDb(std::move(*db), limits));
-  if (auto done = history->cut(now); !done) return base::pass(done);
-  return history;
+  const auto cut_old = [&](base::Database& db) { return cut(db, limits, now); };
+  auto opened = base::Database::open_or_renew(folder / "history.sqlite", kFormat, now, cut_old);
+  if (!opened) return base::pass(opened);
+  return Opened{.db = std::unique_ptr<HistoryDb>(new HistoryDb(std::move(opened->db), limits)),
+                .set_aside = std::move(opened->set_aside)};
 }
 
 base::Status HistoryDb::write(const std::vector<HistoryEntry>& entries, base::Wall now) {
@@ -106,7 +100,7 @@ base::Status HistoryDb::write(const std::vector<HistoryEntry>& entries, base::Wa
     rows_since_cut_ += static_cast<std::int64_t>(entries.size());
     if (rows_since_cut_ < kRowsBetweenCuts) return {};
     rows_since_cut_ = 0;
-    return cut(now);
+    return cut(*db_, limits_, now);
   });
 }
 
@@ -129,21 +123,6 @@ base::Status HistoryDb::write_rows(const std::vector<HistoryEntry>& entries) {
     }
   }
   return done;
-}
-
-base::Status HistoryDb::cut_rows(const char* sql, std::int64_t value) { return Query(*db_, sql).number(value).run(); }
-
-base::Status HistoryDb::cut(base::Wall now) {
-  const auto oldest = ms_of(now) - std::chrono::duration_cast<std::chrono::milliseconds>(limits_.age).count();
-  if (auto done = cut_rows("DELETE FROM request WHERE at_ms < ?", oldest); !done) return done;
-  if (auto done = cut_rows("DELETE FROM event WHERE at_ms < ?", oldest); !done) return done;
-  if (auto done = cut_rows("DELETE FROM request WHERE rowid <= (SELECT max(rowid) FROM request) - ?", limits_.requests);
-      !done)
-    return done;
-  if (auto done = cut_rows("DELETE FROM event WHERE rowid <= (SELECT max(rowid) FROM event) - ?", limits_.events);
-      !done)
-    return done;
-  return cut_rows("DELETE FROM record WHERE rowid <= (SELECT max(rowid) FROM record) - ?", limits_.records);
 }
 
 base::Status HistoryDb::each_request(base::Wall now, const std::function<void(const RequestRow&)>& see) {

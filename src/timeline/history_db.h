@@ -76,11 +76,7 @@ class HistoryDb {
 
  private:
   HistoryDb(std::unique_ptr<base::Database> db, const HistoryLimits& limits) : db_(std::move(db)), limits_(limits) {}
-  [[nodiscard]] static base::Result<std::unique_ptr<HistoryDb>> open_file(const std::string& path,
-                                                                          const HistoryLimits& limits, base::Wall now);
   [[nodiscard]] base::Status write_rows(const std::vector<HistoryEntry>& entries);
-  [[nodiscard]] base::Status cut(base::Wall now);
-  [[nodiscard]] base::Status cut_rows(const char* sql, std::int64_t value);
 
   std::unique_ptr<base::Database> db_;
   HistoryLimits limits_;
