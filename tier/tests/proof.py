@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The long proofs of the library in a real engine, on demand; engine_test.py has their short forms.
 
-    proof.py --engine "llama-server" --build build/release [matrix] [cycles MODEL.gguf] [group MODEL.gguf]
+    proof.py --engine "llama-server" --build build/release matrix|cycles MODEL.gguf|group MODEL.gguf
 
     matrix   50 prompts x {Q4_0, Q8_0, Q4_K, F16} x {cold, packed, woken, pinned}: the tokens of the stock engine, one by one
     cycles   100 times hibernate and wake: what leaves, how fast, and whether memory stays flat
