@@ -95,6 +95,7 @@ Json compare(int clients, const Series& direct, const Way& way) {
       clients, way.name, bench::quantile(direct.ttft_ms, 0.5), bench::quantile(way.series.ttft_ms, 0.5),
       difference.median, difference.p25, difference.p75, bench::quantile(direct.tokens_per_s, 0.5),
       bench::quantile(way.series.tokens_per_s, 0.5), ratio.median, ratio.p25, ratio.p75);
+  std::fflush(stdout);  // a row may take minutes
   Json json = series_json(way.series);
   json["ttft_difference_ms"] = spread_json(difference);
   json["tokens_per_s_ratio"] = spread_json(ratio);
