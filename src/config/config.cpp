@@ -29,7 +29,7 @@ constexpr std::array kMemoryKeys = {Names("host_budget"), Names("reserve")};
 constexpr std::array kResidencyKeys = {Names("prewarm"), Names("prewarm_memory"), Names("schedules")};
 constexpr std::array kClassKeys = {Names("max_cold_ttft")};
 constexpr std::array kHistoryKeys = {Names("keep")};
-constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory")};
+constexpr std::array kPrefixKeys = {Names("enabled"), Names("disk"), Names("memory"), Names("exact")};
 constexpr std::array kPrefixesKeys = {Names("model"), Names("system"), Names("text")};
 constexpr std::array kDefaultsKeys = {Names("class"), Names("context"), Names("keep_alive"), Names("slots"),
                                       Names("flags")};
@@ -311,6 +311,7 @@ class ConfigReader {
     reader.read("enabled", config_.prefix_.enabled, bool_of);
     reader.read("disk", config_.prefix_.disk, bytes_of);
     reader.read("memory", config_.prefix_.memory, bytes_of);
+    reader.read("exact", config_.prefix_.exact, bool_of);
   }
 
   void read_prefixes(const toml::table& table) {

@@ -69,6 +69,7 @@ struct PrefixConfig {
   bool enabled = true;
   base::Bytes disk = 4'000'000'000;  // of all stored states
   base::Bytes memory = 256'000'000;  // the engine's own cache of prompts that left their slot, each model
+  bool exact = false;                // reuse only what leaves an answer as it would be without any reuse, bit for bit
 };
 
 // A prompt beginning that is computed before anybody asks. One of `system` and `text` is set.

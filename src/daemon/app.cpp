@@ -210,8 +210,15 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                      .quota = config_.engine().packed_quota};
     packed_keys_[id.text()] = key;
   }
+  std::optional<prefix::BatchRule> rule;
+  if (config_.prefix().exact) {
+    rule = co_await pool_.run([&] { return exact_rule(model, *engine, config); });
+    if (!rule)
+      spdlog::warn("{}: nothing of a prompt is reused with [prefix] exact: {}", id.text(),
+                   prefix::exact_reuse(rule, 0, 0).why);
+  }
   keeper::Service service;
-  service.prefix = prefix_session(model, *engine, launch);
+  service.prefix = prefix_session(model, *engine, rule, launch);
   engine::Supervisor::Parts parts{io_.get_executor(),
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,
@@ -233,10 +240,11 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
 
 std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::StoredModel& model,
                                                            const domain::EngineInfo& engine,
+                                                           const std::optional<prefix::BatchRule>& rule,
                                                            engine::LaunchSpec& launch) {
   if (!prefixes_) return nullptr;
   const config::ModelConfig config = config_.effective_for(model.manifest.id);
-  auto plan = plan_prefixes(model, engine, config, config.slots.value_or(kDefaultSlots));
+  auto plan = plan_prefixes(model, engine, config, config.slots.value_or(kDefaultSlots), config_.prefix().exact);
   auto folder = plan ? prefixes_->store().folder_for(plan->fingerprint) : std::unexpected(plan.error());
   if (!folder) {
     spdlog::warn("{}: {}", model.manifest.id.text(), folder.error().message);
@@ -244,6 +252,7 @@ std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::Store
   }
   launch.slot_save_folder = std::move(*folder);
   launch.keep_idle_slots = true;
+  plan->rule = rule;
   return prefixes_->open(std::move(*plan));
 }
 
@@ -252,7 +261,8 @@ std::optional<domain::PrefixHeld> App::prefix_held(const artifact::StoredModel& 
   const auto& engine = engine_.last();
   if (!prefixes_ || !engine || !*engine) return std::nullopt;
   const config::ModelConfig config = config_.effective_for(model.manifest.id);
-  const auto plan = plan_prefixes(model, **engine, config, config.slots.value_or(kDefaultSlots));
+  const auto plan =
+      plan_prefixes(model, **engine, config, config.slots.value_or(kDefaultSlots), config_.prefix().exact);
   if (!plan) return std::nullopt;
   const auto totals = prefixes_->store().totals(plan->fingerprint);
   return domain::PrefixHeld{.tokens_memory = 0, .tokens_disk = totals.tokens, .bytes_disk = totals.bytes};

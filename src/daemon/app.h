@@ -43,6 +43,7 @@ class App {
   // Turns the prefix tier on in what will be launched; null where it cannot be.
   [[nodiscard]] std::shared_ptr<keeper::PrefixSession> prefix_session(const artifact::StoredModel& model,
                                                                       const domain::EngineInfo& engine,
+                                                                      const std::optional<prefix::BatchRule>& rule,
                                                                       engine::LaunchSpec& launch);
   [[nodiscard]] std::optional<domain::PrefixHeld> prefix_held(const artifact::StoredModel& model);
   void make_packed_quota();

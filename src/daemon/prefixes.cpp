@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "artifact/byte_source.h"
+#include "artifact/gguf.h"
 #include "prefix/fingerprint.h"
 
 namespace hearth::daemon {
@@ -45,6 +47,17 @@ std::vector<prefix::NamedFile> files_named_in(const std::vector<std::string>& fl
   return files;
 }
 
+// A dense llama whose layers look back on everything. A file that cannot be read is not known to be one.
+bool is_plain(const std::string& path) {
+  const auto source = artifact::FileSource::open(path.c_str());
+  if (!source) return false;
+  const auto gguf = artifact::read_gguf(*source);
+  if (!gguf) return false;
+  const std::string* architecture = gguf->text("general.architecture");
+  return architecture != nullptr && *architecture == "llama" && gguf->number("llama.expert_count").value_or(0) == 0 &&
+         !gguf->metadata.contains("llama.attention.sliding_window");
+}
+
 base::Error not_kept() {
   return {ErrorCode::unsupported,
           "prefixes are not kept here; see [prefix] enabled in the configuration and the server's log"};
@@ -71,7 +84,7 @@ std::unique_ptr<keeper::PrefixTier> open_prefixes(const config::Config& config, 
 }
 
 base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& model, const domain::EngineInfo& engine,
-                                               const config::ModelConfig& config, unsigned slots) {
+                                               const config::ModelConfig& config, unsigned slots, bool exact) {
   prefix::FingerprintParts parts;
   parts.model_digest = model.manifest.digest.text();
   parts.engine_version = engine.version;
@@ -81,11 +94,24 @@ base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& mode
   if (config.slots) parts.slots = *config.slots;
   parts.flags = config.flags;
   parts.files = files_named_in(config.flags);
+  parts.exact = exact;
   const std::string build = parts.engine_build;
   auto fingerprint = prefix::make_fingerprint(std::move(parts));
   if (!fingerprint) return base::pass(fingerprint);
-  return keeper::PrefixPlan{
-      model.manifest.id, model.manifest.digest.text(), engine.id, build, std::move(*fingerprint), slots};
+  return keeper::PrefixPlan{.model = model.manifest.id,
+                            .model_digest = model.manifest.digest.text(),
+                            .engine = engine.id,
+                            .engine_build = build,
+                            .fingerprint = std::move(*fingerprint),
+                            .slots = slots,
+                            .exact = exact,
+                            .rule = std::nullopt};
+}
+
+std::optional<prefix::BatchRule> exact_rule(const artifact::StoredModel& model, const domain::EngineInfo& engine,
+                                            const config::ModelConfig& config) {
+  return prefix::batch_rule(
+      {.build = engine.build, .backends = engine.backends, .flags = config.flags, .plain_model = is_plain(model.path)});
 }
 
 rt::Task<std::vector<PrefixView>> TierPrefixes::list() {

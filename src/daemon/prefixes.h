@@ -23,7 +23,14 @@ namespace hearth::daemon {
 // Errors: unsupported when not everything is known.
 [[nodiscard]] base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& model,
                                                              const domain::EngineInfo& engine,
-                                                             const config::ModelConfig& config, unsigned slots);
+                                                             const config::ModelConfig& config, unsigned slots,
+                                                             bool exact);
+
+// For [prefix] exact: how this engine computes this model. Reads the head of the model's file; blocks. Empty where it
+// is not known.
+[[nodiscard]] std::optional<prefix::BatchRule> exact_rule(const artifact::StoredModel& model,
+                                                          const domain::EngineInfo& engine,
+                                                          const config::ModelConfig& config);
 
 class TierPrefixes final : public http::PrefixShelf {
  public:

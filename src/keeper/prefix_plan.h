@@ -1,9 +1,11 @@
 #pragma once
 // What the composition root decides of a model's prefixes before its engine starts. Plain values.
+#include <optional>
 #include <string>
 
 #include "domain/json.h"
 #include "domain/model_id.h"
+#include "prefix/exact_reuse.h"
 
 namespace hearth::keeper {
 
@@ -14,6 +16,8 @@ struct PrefixPlan {
   std::string engine_build;  // what the running engine's build_info must contain
   std::string fingerprint;
   unsigned slots = 1;
+  bool exact = false;                     // answers are to be those of an uncached run, bit for bit
+  std::optional<prefix::BatchRule> rule;  // for that; empty: not known, so that nothing is reused where `exact`
 };
 
 // The beginning of a prompt that somebody declared.

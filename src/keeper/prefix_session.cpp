@@ -94,8 +94,7 @@ void PrefixSession::attach(std::string socket_path, std::uint64_t generation) {
 void PrefixSession::forget_slots() {
   for (auto& slot : slots_) {
     if (slot.busy) continue;
-    slot.text.clear();
-    slot.tokens.clear();
+    slot.forget();
   }
 }
 
@@ -111,7 +110,7 @@ void PrefixSession::tell(std::string what, std::string why, std::optional<base::
 }
 
 rt::Task<void> PrefixSession::prefetch() {
-  if (ineffective()) co_return;
+  if (ineffective() || reuses_nothing()) co_return;
   const std::string fingerprint = plan_.fingerprint;
   co_await parts_.pool.run([&] {
     base::Bytes left = kMostPrefetched;
@@ -170,6 +169,7 @@ rt::Task<base::Result<PrefixSession::Rendered>> PrefixSession::render(std::strin
 // longer, or the slot that does hold it would lose something that takes longer to make again, and where there is
 // something to compare the tokens with.
 bool PrefixSession::worth_asking(const std::string& text) const {
+  if (plan_.exact) return plan_.rule && text.size() > kFewBytes;  // without tokens nothing is reused
   if (parts_.store.size() == 0 && recent_.empty()) return false;
   std::size_t most = 0;
   std::size_t lost = 0;
@@ -209,6 +209,7 @@ std::vector<prefix::SlotView> PrefixSession::views(const PromptUse& use) const {
       view.common = scaled(common, use.tokens_.size(), use.text_.size());
       view.held = view.common + scaled(slot.tokens.size() - common, use.tokens_.size(), use.text_.size());
     }
+    if (plan_.exact) view.common = std::min(view.common, scaled(slot.alike, use.tokens_.size(), use.text_.size()));
     views.push_back(view);
   }
   return views;
@@ -225,6 +226,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   if (!ours) {
     ++unassigned_;
     forget_slots();
+    if (plan_.exact) co_return without_reuse(path, std::move(body));
     co_return body;
   }
   use.text_ = std::move(*text);
@@ -240,7 +242,8 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   }
   if (use.tokens_.empty()) use.body_ = body;
   const auto match = look_up(use.tokens_, kLeastRestored);
-  const std::size_t restorable = match ? scaled(match->tokens, use.tokens_.size(), use.text_.size()) : 0;
+  const std::size_t usable_tokens = match ? usable(*match, use.tokens_.size()) : 0;
+  const std::size_t restorable = scaled(usable_tokens, use.tokens_.size(), use.text_.size());
   // Nothing is awaited from here until the slot is taken.
   const auto choice =
       unassigned_ > 0 || use.generation_ != generation_
@@ -249,6 +252,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   if (!choice) {
     ++unassigned_;
     forget_slots();
+    if (plan_.exact) co_return without_reuse(path, std::move(body));
     co_return body;
   }
   HeldSlot& slot = slots_[choice->slot];
@@ -258,6 +262,12 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   ++requests_;
   if (!slot.text.empty() && use.text_.starts_with(slot.text)) ++continued_;
   if (match && restorable > choice->common + kFewBytes) co_await restore_for(use, *match, seen);
+  if (plan_.exact) body = co_await fit_exactly(path, std::move(body), use);
+  if (plan_.exact && use.match_) {
+    seen.restored = parts_.clock.now();
+    seen.restored_tokens = static_cast<std::int64_t>(*use.exact_);
+    use.restore_ms_ = base::to_ms(*seen.restored - *seen.restore_began);
+  }
   co_return with_slot(std::move(body), choice->slot);
 }
 
@@ -280,8 +290,7 @@ rt::Task<bool> PrefixSession::restore(unsigned slot, Match match) {
   std::string body = file_body(*file);
   const auto answer = co_await engine::call_engine(socket_, restore_target(slot), std::move(body), kRestoring);
   if (generation != generation_) co_return false;
-  slots_[slot].text.clear();
-  slots_[slot].tokens.clear();
+  slots_[slot].forget();
   if (answer && answer->value("n_restored", std::size_t{0}) == match.state_tokens) co_return true;
   tell("prefix_restore_failed", answer ? "the engine restored another number of tokens" : answer.error().message);
   co_return false;
@@ -294,13 +303,13 @@ void PrefixSession::conclude(PromptUse& use, domain::RequestObservation& observa
   if (timings) learn_speed(*timings);
   if (!use.slot_ || use.generation_ != generation_) return;
   HeldSlot& slot = slots_[*use.slot_];
-  slot.text.clear();
-  slot.tokens.clear();
+  slot.forget();
   if (!timings) return;  // given up midway: what the slot holds is not known
   judge_restore(use, observation);
   tell_change(use, observation);
   slot.text = use.text_;
   slot.tokens = use.tokens_;
+  slot.alike = alike_after(use, *timings);
   remember(use);
 }
 
@@ -315,7 +324,8 @@ void PrefixSession::learn_speed(const domain::EngineTimings& timings) {
 void PrefixSession::judge_restore(PromptUse& use, domain::RequestObservation& observation) {
   if (!use.match_) return;
   const auto used = observation.timings->cached_tokens;
-  const auto expected = static_cast<std::int64_t>(use.match_->tokens);
+  const auto expected =
+      static_cast<std::int64_t>(std::min(use.match_->tokens, use.exact_.value_or(use.match_->tokens)));
   if (used * 2 < expected) {
     const bool cut = use.match_->state_tokens > use.match_->tokens + kExactEnd;
     const std::string why =
@@ -394,8 +404,7 @@ void PrefixSession::release(PromptUse& use) {
   HeldSlot& slot = slots_[*use.slot_];
   slot.busy = false;
   if (use.concluded_) return;
-  slot.text.clear();
-  slot.tokens.clear();
+  slot.forget();
 }
 
 domain::PrefixHeld PrefixSession::held() const {

@@ -45,7 +45,8 @@ class PromptUse {
   friend class PrefixSession;
   std::shared_ptr<PrefixSession> session_;
   std::uint64_t generation_ = 0;
-  std::optional<unsigned> slot_;  // empty: the engine chooses
+  std::optional<unsigned> slot_;      // empty: the engine chooses
+  std::optional<std::size_t> exact_;  // tokens that it may reuse; empty: as many as there are
   bool concluded_ = false;
   std::string path_;
   std::string body_;      // kept where its tokens are not known yet
@@ -104,7 +105,9 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
     bool busy = false;
     std::string text;       // prompt_text of what it holds; empty: nothing, or not known
     prefix::Tokens tokens;  // the same as tokens, where they are known
+    std::size_t alike = 0;  // of these, the first ones, that were computed as an uncached run computes them (exact)
     std::uint64_t last_used = 0;
+    void forget() { text.clear(), tokens.clear(), alike = 0; }
   };
   struct Unread {  // a prompt that passed and whose tokens nobody asked for yet
     std::string path, body, text;
@@ -131,6 +134,33 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] rt::Task<bool> restore(unsigned slot, prefix::Match match);
   [[nodiscard]] rt::Task<void> restore_for(PromptUse& use, prefix::Match match, domain::PrefixObservation& seen);
   void judge_restore(PromptUse& use, domain::RequestObservation& observation);
+
+  // Exact answers (prefix_exact.cpp)
+  [[nodiscard]] bool reuses_nothing() const { return plan_.exact && !plan_.rule; }
+  // Of so many tokens those that a state for exact answers may end with.
+  [[nodiscard]] std::size_t whole_groups(std::size_t tokens) const {
+    return plan_.exact && plan_.rule ? tokens - tokens % plan_.rule->group : tokens;
+  }
+  // How much of this match an exact answer may reuse; otherwise all of it.
+  [[nodiscard]] std::size_t usable(const prefix::Match& match, std::size_t prompt) const;
+  // The same of what a slot holds, and what the engine would reuse by itself; empty: not known.
+  struct SlotReuse {
+    std::size_t exact = 0;
+    std::optional<std::size_t> own;
+  };
+  [[nodiscard]] SlotReuse slot_reuse(const PromptUse& use) const;
+  // Cuts the slot back to what may be reused; the body to send.
+  [[nodiscard]] rt::Task<std::string> fit_exactly(std::string path, std::string body, PromptUse& use);
+  // The slot holds exactly so many of these tokens afterwards, fewer than all, and one that follows otherwise; or
+  // nothing. What was known of it is forgotten. Errors: of the engine; bad_request where no token is another.
+  [[nodiscard]] rt::Task<base::Status> cut_back(unsigned slot, const prefix::Tokens& tokens, std::size_t count);
+  // Where evaluating these tokens may go on from, of `held` ones.
+  // Of a state of so many tokens that was made for exact answers, those that are alike: not its last, which follows
+  // none.
+  [[nodiscard]] static std::size_t alike_in(std::size_t state_tokens) { return state_tokens - 1; }
+  [[nodiscard]] std::size_t exact_start(const HeldSlot& slot, std::size_t held, std::size_t tokens) const;
+  // What the slot holds once the request was seen to its end; an answer that reused another number of tokens is told.
+  [[nodiscard]] std::size_t alike_after(const PromptUse& use, const domain::EngineTimings& timings);
   void learn_speed(const domain::EngineTimings& timings);
   void tell_change(const PromptUse& use, domain::RequestObservation& observation);
   void remember(PromptUse& use);

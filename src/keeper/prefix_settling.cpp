@@ -80,7 +80,7 @@ rt::Task<void> PrefixSession::settle(bool hurry) {
       return true;
     });
   }
-  if (ineffective() || !(hurry || quiet())) co_return;
+  if (ineffective() || reuses_nothing() || !(hurry || quiet())) co_return;
   const bool ours = co_await engine_is_ours();
   if (!ours) co_return;
   co_await learn();
@@ -141,7 +141,7 @@ rt::Task<base::Result<Tokens>> PrefixSession::tokens_of(DeclaredPrefix declared)
   auto other = co_await render(path, std::move(second), kAsking, nullptr);
   if (!other) co_return base::pass(other, "reading the declared prefix " + declared.name);
   Tokens tokens = std::move(one->tokens);
-  tokens.resize(prefix::common_prefix(tokens, other->tokens));
+  tokens.resize(whole_groups(prefix::common_prefix(tokens, other->tokens)));
   if (tokens.empty())
     co_return base::fail(ErrorCode::bad_request,
                          "the declared prefix " + declared.name + " is not the beginning of a prompt");
@@ -185,7 +185,9 @@ rt::Task<void> PrefixSession::preload() {
   Match match{row->key, row->record.tokens.size(), row->record.tokens.size(), row->record.state_bytes,
               row->record.prefill_ms_per_token};
   const bool restored = co_await restore(0, std::move(match));
-  if (restored) slots_[0].tokens = std::move(row->record.tokens);
+  if (!restored) co_return;
+  slots_[0].tokens = std::move(row->record.tokens);
+  slots_[0].alike = plan_.exact ? alike_in(slots_[0].tokens.size()) : 0;
 }
 
 // The free slot that holds most of these tokens; of those that hold none, the one used longest ago.
@@ -209,8 +211,10 @@ std::optional<unsigned> PrefixSession::slot_for(const Tokens& tokens) const {
 rt::Task<base::Status> PrefixSession::save(Tokens tokens, prefix::Origin origin, std::string name, bool hurry) {
   const auto slot = slot_for(tokens);
   if (!slot) co_return gave_way();
-  const Tokens& held = slots_[*slot].tokens;
-  const bool there = prefix::common_prefix(held, tokens) == tokens.size();
+  tokens.resize(whole_groups(tokens.size()));
+  if (tokens.empty()) co_return base::Status{};
+  const std::size_t held = prefix::common_prefix(slots_[*slot].tokens, tokens);
+  const bool there = held == tokens.size() && (!plan_.exact || slots_[*slot].alike >= held);
   if (hurry && !there) co_return base::Status{};  // no time to compute anything anew
   tokens.push_back(tokens.back());
   const std::uint64_t generation = generation_;
@@ -252,23 +256,30 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   }
   HeldSlot before = slots_[slot];
   const Tokens tokens = saving.tokens;
-  auto done = co_await evaluate(slot, tokens, held, hurry);
+  base::Status done;
+  const std::size_t start = plan_.exact ? exact_start(before, held, tokens.size()) : held;
+  // Behind what is known of the slot lies an answer, which these tokens may go on with.
+  const bool more = plan_.exact && start + 1 < tokens.size() && held == before.tokens.size();
+  if (start < held || more) done = co_await cut_back(slot, tokens, start);
+  if (done) done = co_await evaluate(slot, tokens, start, hurry);
   if (done) done = co_await store_slot(slot, std::move(saving));
   if (generation == generation_) {
     // As much of the text as the tokens are of it: it is only compared, to choose.
     const bool cut = done && tokens.size() < before.tokens.size();
     slots_[slot].text = cut ? before.text.substr(0, before.text.size() * tokens.size() / before.tokens.size()) : "";
     slots_[slot].tokens = done ? tokens : Tokens{};
+    slots_[slot].alike = done && plan_.exact ? alike_in(tokens.size()) : 0;
   }
   if (aside.empty()) co_return done;
   std::string body = file_body(aside);
   const auto back = co_await engine::call_engine(socket_, slot_target(slot, "restore"), std::move(body), kSaving);
   co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
   if (generation != generation_) co_return done;
-  slots_[slot].tokens.clear();
+  slots_[slot].forget();
   if (back) {
     slots_[slot].text = std::move(before.text);
     slots_[slot].tokens = std::move(before.tokens);
+    slots_[slot].alike = before.alike;
   }
   co_return done;
 }
@@ -337,8 +348,7 @@ rt::Task<base::Result<domain::LayerWork>> PrefixSession::cool() {
   for (unsigned index = 0; index < slots_.size() && !socket_.empty(); ++index) {
     const auto erased = co_await engine::call_engine(socket_, slot_target(index, "erase"), "{}", kAsking);
     if (!erased) co_return std::unexpected(erased.error());
-    slots_[index].text.clear();
-    slots_[index].tokens.clear();
+    slots_[index].forget();
   }
   domain::LayerWork work;
   work.bytes = held().bytes_disk;

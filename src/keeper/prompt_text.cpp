@@ -74,4 +74,15 @@ std::string with_slot(std::string body, unsigned slot) {
   return body.insert(body.find('{') + 1, fmt::format("\"id_slot\":{},", slot));
 }
 
+std::string without_reuse(std::string_view path, std::string body) {
+  if (!path.ends_with("/completions") && !path.ends_with("/completion") && !path.ends_with("/infill")) return body;
+  if (body.find('{') == std::string::npos) return body;
+  constexpr std::string_view kKey = "\"cache_prompt\"";
+  if (body.find(kKey) == std::string::npos) return body.insert(body.find('{') + 1, R"("cache_prompt":false,)");
+  Json json = parsed(body);
+  if (!json.is_object()) return body;
+  json["cache_prompt"] = false;
+  return domain::text_of(json);
+}
+
 }  // namespace hearth::keeper

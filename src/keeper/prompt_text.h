@@ -17,4 +17,8 @@ inline constexpr std::size_t kLargestPromptBody = 1U << 20;
 // The same body with its slot named in front.
 [[nodiscard]] std::string with_slot(std::string body, unsigned slot);
 
+// The same body with the reuse of what the engine holds forbidden. Bodies that are not of a completion stay as they
+// are.
+[[nodiscard]] std::string without_reuse(std::string_view path, std::string body);
+
 }  // namespace hearth::keeper

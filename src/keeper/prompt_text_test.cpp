@@ -46,5 +46,15 @@ TEST(PromptText, ACompletionIsItsPrompt) {
 
 TEST(PromptText, TheSlotGoesInFront) { EXPECT_EQ(with_slot(R"({"prompt":"x"})", 3), R"({"id_slot":3,"prompt":"x"})"); }
 
+TEST(PromptText, TheReuseOfWhatIsHeldIsForbidden) {
+  EXPECT_EQ(without_reuse(kChat, R"({"prompt":"x"})"), R"({"cache_prompt":false,"prompt":"x"})");
+  EXPECT_EQ(without_reuse("/infill", R"({"cache_prompt":true,"prompt":"x"})"),
+            R"({"cache_prompt":false,"prompt":"x"})");
+  EXPECT_EQ(without_reuse(kChat, R"({"prompt":"\"cache_prompt\""})"),
+            R"({"cache_prompt":false,"prompt":"\"cache_prompt\""})");
+  EXPECT_EQ(without_reuse("/v1/embeddings", R"({"input":"x"})"), R"({"input":"x"})");
+  EXPECT_EQ(without_reuse(kChat, "nothing"), "nothing");
+}
+
 }  // namespace
 }  // namespace hearth::keeper

@@ -7,7 +7,10 @@
 namespace hearth::prefix {
 namespace {
 
+constexpr std::string_view kComparedBuild = "11669";
 constexpr std::size_t kManyForKernels = 4;
+// Hearth evaluates a prefix in steps of fewer tokens, each of which is then one batch.
+constexpr std::size_t kLeastBatch = 256;
 
 // These change what is computed with how many tokens at once, in ways that nobody compared.
 constexpr std::array<std::string_view, 8> kUnknown = {"-kvu",
@@ -43,7 +46,9 @@ std::optional<std::size_t> number_in(std::optional<std::string_view> text, std::
 
 std::optional<BatchRule> batch_rule(const BatchFacts& facts) {
   const auto is_cpu = [](const std::string& backend) { return backend.starts_with("cpu"); };
-  if (!facts.plain_model || facts.backends.empty() || !std::ranges::all_of(facts.backends, is_cpu)) return std::nullopt;
+  if (facts.build != kComparedBuild || !facts.plain_model || facts.backends.empty() ||
+      !std::ranges::all_of(facts.backends, is_cpu))
+    return std::nullopt;
   const auto is_unknown = [](const std::string& flag) {
     return std::ranges::find(kUnknown, flag) != kUnknown.end() || flag.starts_with("--spec") ||
            flag.find('=') != flag.npos;
@@ -57,7 +62,7 @@ std::optional<BatchRule> batch_rule(const BatchFacts& facts) {
   const auto flash = value_of(facts.flags, "-fa", "--flash-attn");
   if (flash == "off" || flash == "0") rule.many = kManyForKernels;
   // The last batch of a round ends at --batch-size too.
-  if (rule.batch < 2 * rule.many || rule.batch % rule.group != 0 || *batch % rule.batch != 0) return std::nullopt;
+  if (rule.batch < kLeastBatch || rule.batch % rule.group != 0 || *batch % rule.batch != 0) return std::nullopt;
   return rule;
 }
 

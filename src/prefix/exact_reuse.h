@@ -22,11 +22,12 @@ struct BatchRule {
 
 // What the rule depends on.
 struct BatchFacts {
+  std::optional<std::string> build;   // of the engine: "11669"
   std::vector<std::string> backends;  // of the engine: "cpu-zen4"
   std::vector<std::string> flags;     // of the configuration
-  bool plain_model = false;           // every layer looks back on everything, no experts: what the rule was found with
+  bool plain_model = false;           // a dense llama whose layers look back on everything: what was compared
 };
-// Empty where the engine's batches, or what depends on them, are not known.
+// Empty where the engine's batches, or what depends on them, are not known: also for every build that was not compared.
 [[nodiscard]] std::optional<BatchRule> batch_rule(const BatchFacts& facts);
 
 // Of a prompt evaluated from token `from` on: the tokens before which everything was computed as it would be in the

@@ -64,7 +64,8 @@ TEST(ExactReuse, AFewWordsAfterALongPrefix) {
 }
 
 std::optional<BatchRule> with(std::vector<std::string> flags) {
-  return batch_rule({.backends = {"cpu-haswell", "cpu-zen4"}, .flags = std::move(flags), .plain_model = true});
+  return batch_rule(
+      {.build = "11669", .backends = {"cpu-haswell", "cpu-zen4"}, .flags = std::move(flags), .plain_model = true});
 }
 
 TEST(BatchRuleOf, TheFlagsThatDecideIt) {
@@ -80,9 +81,20 @@ TEST(BatchRuleOf, IsUnknownRatherThanGuessed) {
   for (const char* size : {"", "many", "127", "100", "510", "768"})
     EXPECT_FALSE(with({"-ub", size})) << size;
   EXPECT_FALSE(with({"-ub"}));
-  EXPECT_FALSE(batch_rule({.backends = {"cpu-zen4", "vulkan"}, .flags = {}, .plain_model = true}));
-  EXPECT_FALSE(batch_rule({.backends = {}, .flags = {}, .plain_model = true}));
-  EXPECT_FALSE(batch_rule({.backends = {"cpu-zen4"}, .flags = {}, .plain_model = false}));
+  BatchFacts facts{.build = "11669", .backends = {"cpu-zen4"}, .flags = {}, .plain_model = true};
+  EXPECT_TRUE(batch_rule(facts));
+  facts.backends.push_back("vulkan");
+  EXPECT_FALSE(batch_rule(facts));
+  facts.backends.clear();
+  EXPECT_FALSE(batch_rule(facts));
+  facts.backends.push_back("cpu-zen4");
+  facts.build = "11670";
+  EXPECT_FALSE(batch_rule(facts));
+  facts.build.reset();
+  EXPECT_FALSE(batch_rule(facts));
+  facts.build = "11669";
+  facts.plain_model = false;
+  EXPECT_FALSE(batch_rule(facts));
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ base::Result<std::string> make_fingerprint(FingerprintParts parts) {
   add_list(hash, "flags", parts.flags);
   for (const auto& file : parts.files)
     add_list(hash, "file", {file.path, std::to_string(file.bytes), std::to_string(file.modified_ns)});
+  if (parts.exact) add_list(hash, "exact", {"1"});
   return hash.finish_hex().substr(0, 32);
 }
 

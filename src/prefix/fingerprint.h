@@ -27,6 +27,7 @@ struct FingerprintParts {
   std::optional<std::uint32_t> slots;
   std::vector<std::string> flags;  // of the configuration, in their order
   std::vector<NamedFile> files;
+  bool exact = false;  // every token was computed among many (exact_reuse.h)
 };
 
 // 32 lower-case hexadecimal digits. Errors: unsupported when the model's digest or the engine's build is not known.

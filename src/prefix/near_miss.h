@@ -21,7 +21,7 @@ inline FingerprintParts run_parts() {
 // One thing changed; the kinds are those that make a state of another run useless or wrong.
 inline FingerprintParts changed_run(std::mt19937& random) {
   FingerprintParts other = run_parts();
-  switch (random() % 12) {
+  switch (random() % 13) {
     case 0:
       other.model_digest[random() % 64] = 'e';
       break;  // another quantisation is another file
@@ -56,6 +56,9 @@ inline FingerprintParts changed_run(std::mt19937& random) {
     case 10:
       other.files[0].modified_ns += 1;
       break;  // another adapter under the same name
+    case 11:
+      other.exact = true;
+      break;
     default:
       other.flags.insert(other.flags.end(), {"--rope-freq-scale", "0.5"});
       break;

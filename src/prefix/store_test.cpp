@@ -220,7 +220,6 @@ TEST(PrefixIndex, ANewerIndexIsLeftAloneAndSoIsTheStore) {
   fixture.index_path = folder / "index.sqlite";
   ASSERT_TRUE(base::Database::open(fixture.index_path, {.name = "the prefix index", .version = 2}));
   // If the store removed or changed anything it would do so through its files.
-  ASSERT_TRUE(fixture.files.ensure_directory("/prefix", 0700));
   ASSERT_TRUE(fixture.files.ensure_directory(folder, 0700));
   ASSERT_TRUE(fixture.put(fixture.index_path, "as it was"));
   const auto opened = fixture.open();

@@ -196,6 +196,40 @@ class PrefixTest(unittest.TestCase):
         self.world.hearth("warm", "some", "--layer", "prefix")
 
 
+class Exact(unittest.TestCase):
+    config = '[prefix]\nexact = true\n[models."some"]\nslots = 1\n'
+    setUp = PrefixTest.setUp
+
+    def answer(self, user):
+        """What it chose of, to the last bit that JSON tells, and how many tokens it reused and evaluated."""
+        body = {"model": "some", "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": user}], "max_tokens": 6,
+                "logprobs": True, "top_logprobs": 4, "temperature": 0}
+        status, answer, _ = self.world.call("POST", "/v1/chat/completions", body)
+        self.assertEqual(status, 200, answer)
+        return answer["choices"][0]["logprobs"]["content"], answer["timings"]["cache_n"], answer["timings"]["prompt_n"]
+
+    def assert_exact(self, user, cold):
+        answer, cached, evaluated = self.answer(user)
+        self.assertEqual(answer, cold)
+        self.assertEqual(cached % 4, 0)
+        self.assertTrue(evaluated >= 64 or cached % 512 == 0, f"{evaluated} after {cached}")
+        self.assertGreaterEqual(cached, 512)
+        self.assertEqual(self.world.events("prefix_inexact"), [])
+
+    def test_a_reused_prefix_gives_the_bits_of_an_uncached_run(self):
+        cold, cached, _ = self.answer("Gamma")
+        self.assertEqual(cached, 0)
+        self.assert_exact("Gamma", cold)  # its own slot
+        self.answer("Beta")
+        self.world.wait_saved(1)
+        self.assert_exact("Gamma", cold)
+        self.world.unload("some")
+        self.assert_exact("Gamma", cold)  # from the disk
+        self.world.kill()
+        self.world.start()
+        self.assert_exact("Gamma", cold)
+
+
 class SlidingWindow(unittest.TestCase):
     """Such an engine goes on from a state's end, and from the midst of one only while that still has what it needs."""
 
