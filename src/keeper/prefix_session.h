@@ -154,10 +154,10 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   // The slot holds exactly so many of these tokens afterwards, fewer than all, and one that follows otherwise; or
   // nothing. What was known of it is forgotten. Errors: of the engine; bad_request where no token is another.
   [[nodiscard]] rt::Task<base::Status> cut_back(unsigned slot, const prefix::Tokens& tokens, std::size_t count);
-  // Where evaluating these tokens may go on from, of `held` ones.
   // Of a state of so many tokens that was made for exact answers, those that are alike: not its last, which follows
   // none.
   [[nodiscard]] static std::size_t alike_in(std::size_t state_tokens) { return state_tokens - 1; }
+  // Where evaluating these tokens may go on from, of `held` ones.
   [[nodiscard]] std::size_t exact_start(const HeldSlot& slot, std::size_t held, std::size_t tokens) const;
   // What the slot holds once the request was seen to its end; an answer that reused another number of tokens is told.
   [[nodiscard]] std::size_t alike_after(const PromptUse& use, const domain::EngineTimings& timings);
