@@ -84,8 +84,9 @@ class ScheduleTest(unittest.TestCase):
         self.assertEqual(server.model("early")["keep"]["source"], "schedule")
         self.assertEqual(server.model("early")["expected"]["why"], "daily 00:00-23:59: voice resident")
         self.assertEqual([event["model"] for event in self.events(server, "prewarm")], ["early"])
+        starts = server.starts("early")  # the server that was killed may have come to it too
         answer = server.ask("/v1/chat/completions", chat("early"))
-        self.assertEqual(server.starts("early"), 1)
+        self.assertEqual(server.starts("early"), starts)
         self.assertLess(stage_ms(server.request(answer), "process_start"), 1)
         self.assertEqual(len(self.events(server, "prewarm_used")), 1)
         self.assertEqual(server.model("early")["expected"]["used"], 1)
@@ -106,6 +107,7 @@ class PromiseTest(unittest.TestCase):
         self.addCleanup(self.server.stop)
 
     def test_what_is_promised_is_told_everywhere(self):
+        self.server.unload_all(["voice", "batch", "chat"])  # the server may have warmed what it promised already
         for model, wanted in (("voice", "a cold start of .* is accepted, more than its 0.0 s"), ("batch", "within its 3600.0 s"),
                               ("chat", "^a cold start of .* s is accepted$")):
             answer = self.server.ask("/v1/chat/completions", chat(model))
