@@ -211,7 +211,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
     packed_keys_[id.text()] = key;
   }
   std::optional<prefix::BatchRule> rule;
-  if (config_.prefix().exact) {
+  if (prefixes_ && config_.prefix().exact) {
     rule = co_await pool_.run([&] { return exact_rule(model, *engine, config); });
     if (!rule)
       spdlog::warn("{}: nothing of a prompt is reused with [prefix] exact: {}", id.text(),

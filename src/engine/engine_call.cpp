@@ -45,6 +45,10 @@ Answer judged(const std::string& target, const EngineAnswer& answer) {
 
 }  // namespace
 
+std::string slot_target(unsigned slot, std::string_view action) {
+  return fmt::format("/slots/{}?action={}", slot, action);
+}
+
 rt::Task<base::Result<EngineAnswer>> ask_engine(std::string socket_path, std::string target, std::string body,
                                                 std::size_t most) {
   asio::local::stream_protocol::socket socket(co_await asio::this_coro::executor);

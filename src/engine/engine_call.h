@@ -2,12 +2,16 @@
 // One short question to an engine over its Unix socket, JSON in and out: template, tokens, slots.
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "domain/json.h"
 #include "rt/asio.h"
 
 namespace hearth::engine {
+
+// Where a slot is told to "save", "restore" or "erase" what it holds.
+[[nodiscard]] std::string slot_target(unsigned slot, std::string_view action);
 
 inline constexpr std::size_t kLargestEngineAnswer = 32U << 20;
 

@@ -19,15 +19,13 @@ rt::Task<void> Demoter::run(policy::EvictionPlan plan, std::string by, Pages pag
 }
 
 rt::Task<void> Demoter::drop_pages(std::string by) {
-  std::vector<policy::Demotion> kept;
+  policy::EvictionPlan plan;
   for (const auto& [id, resident] : parts_.residents) {
     if (!resident->pages_kept()) continue;
     policy::Demotion demotion{.id = id, .from = Rung::hibernated, .to = Rung::hibernated};
     demotion.reason = "the pages of its weights leave memory";
-    kept.push_back(std::move(demotion));
+    plan.demotions.push_back(std::move(demotion));
   }
-  policy::EvictionPlan plan;
-  plan.demotions = std::move(kept);
   co_await run(std::move(plan), std::move(by), Pages::drop);
 }
 

@@ -91,7 +91,7 @@ class Keeper {
   void await_past() { demands_.await_past(); }
   // What earlier runs saw.
   void remember(Lessons lessons);
-
+  // What loads of earlier runs took, learnt longest ago first. REQUIRES: nothing was asked of this keeper yet.
   void remember(const std::vector<policy::Learnt>& estimates);
 
   // Waits until an engine with this model can take a request: for its memory (Room::admit), then for its start. Cancel:

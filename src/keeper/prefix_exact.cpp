@@ -55,8 +55,7 @@ rt::Task<std::string> PrefixSession::fit_exactly(std::string path, std::string b
 rt::Task<base::Status> PrefixSession::cut_back(unsigned slot, const Tokens& tokens, std::size_t count) {
   slots_[slot].forget();
   if (count == 0) {
-    const std::string target = fmt::format("/slots/{}?action=erase", slot);
-    const auto erased = co_await engine::call_engine(socket_, target, "{}", kErasing);
+    const auto erased = co_await engine::call_engine(socket_, engine::slot_target(slot, "erase"), "{}", kErasing);
     if (!erased) co_return std::unexpected(erased.error());
     co_return base::Status{};
   }

@@ -65,7 +65,6 @@ base::Result<Tokens> tokens_in(const Json& json) {
   return tokens->get<Tokens>();
 }
 
-std::string restore_target(unsigned slot) { return fmt::format("/slots/{}?action=restore", slot); }
 std::string file_body(const std::string& name) {
   const Json json = {{"filename", name}};
   return json.dump();
@@ -288,7 +287,8 @@ rt::Task<bool> PrefixSession::restore(unsigned slot, Match match) {
   const auto file = co_await parts_.pool.run([&] { return parts_.store.verify(match.key); });
   if (!file || generation != generation_) co_return false;
   std::string body = file_body(*file);
-  const auto answer = co_await engine::call_engine(socket_, restore_target(slot), std::move(body), kRestoring);
+  const auto answer =
+      co_await engine::call_engine(socket_, engine::slot_target(slot, "restore"), std::move(body), kRestoring);
   if (generation != generation_) co_return false;
   slots_[slot].forget();
   if (answer && answer->value("n_restored", std::size_t{0}) == match.state_tokens) co_return true;

@@ -42,10 +42,6 @@ std::string evaluate_body(prefix::TokenView tokens, unsigned slot) {
   return json.dump();
 }
 
-std::string slot_target(unsigned slot, std::string_view action) {
-  return fmt::format("/slots/{}?action={}", slot, action);
-}
-
 std::string file_body(const std::string& name) {
   const Json json = {{"filename", name}};
   return json.dump();
@@ -247,7 +243,8 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
     if (!part) co_return base::pass(part);
     aside = std::move(*part);
     std::string body = file_body(aside);
-    const auto put_aside = co_await engine::call_engine(socket_, slot_target(slot, "save"), std::move(body), kSaving);
+    const auto put_aside =
+        co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
     if (!put_aside || !quiet()) {
       co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
       if (!put_aside) co_return std::unexpected(put_aside.error());
@@ -272,7 +269,8 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   }
   if (aside.empty()) co_return done;
   std::string body = file_body(aside);
-  const auto back = co_await engine::call_engine(socket_, slot_target(slot, "restore"), std::move(body), kSaving);
+  const auto back =
+      co_await engine::call_engine(socket_, engine::slot_target(slot, "restore"), std::move(body), kSaving);
   co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
   if (generation != generation_) co_return done;
   slots_[slot].forget();
@@ -315,7 +313,8 @@ rt::Task<base::Status> PrefixSession::store_slot(unsigned slot, prefix::Saving s
   if (!part) co_return base::pass(part);
   const base::Mono begun = parts_.clock.now();
   std::string body = file_body(*part);
-  const auto answer = co_await engine::call_engine(socket_, slot_target(slot, "save"), std::move(body), kSaving);
+  const auto answer =
+      co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
   if (!answer || answer->value("n_saved", std::size_t{0}) != count) {
     co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, *part), true; });
     if (!answer) co_return std::unexpected(answer.error());
@@ -346,7 +345,7 @@ rt::Task<base::Result<domain::LayerWork>> PrefixSession::cool() {
   wanted_.clear();
   unread_.clear();
   for (unsigned index = 0; index < slots_.size() && !socket_.empty(); ++index) {
-    const auto erased = co_await engine::call_engine(socket_, slot_target(index, "erase"), "{}", kAsking);
+    const auto erased = co_await engine::call_engine(socket_, engine::slot_target(index, "erase"), "{}", kAsking);
     if (!erased) co_return std::unexpected(erased.error());
     slots_[index].forget();
   }

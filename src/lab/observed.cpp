@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "domain/cold_time.h"
+
 namespace hearth::lab {
 namespace {
 
@@ -9,17 +11,11 @@ using domain::Stage;
 
 constexpr double kFastest = 1e6;  // tokens a second
 
-double seconds_in(const domain::RequestRecord& record, std::initializer_list<Stage> stages) {
+double queued_s(const domain::RequestRecord& record) {
   double ms = 0;
-  for (const auto& span : record.stages) {
-    if (std::ranges::find(stages, span.stage) != stages.end()) ms += span.critical_ms;
-  }
+  for (const auto& span : record.stages)
+    ms += span.stage == Stage::queue ? span.critical_ms : 0;
   return ms / 1000;
-}
-
-double load_s(const domain::RequestRecord& record) {
-  return seconds_in(record, {Stage::artifact_fetch, Stage::storage_read, Stage::process_start, Stage::weights_load,
-                             Stage::device_upload, Stage::kernel_compile});
 }
 
 // A start was paid for, or a wake; a limit that is not kept is told of warm requests too.
@@ -42,10 +38,10 @@ base::Error lacks(const char* what) {
 
 Served served_of(const domain::RequestRecord& record, const ModelSize& size) {
   Served served{.service_class = record.service_class, .ttft_s = record.ttft_ms.value_or(record.total_ms) / 1000};
-  served.load_s = load_s(record);
+  served.load_s = domain::cold_ms_of(record) / 1000;
   served.cold = served.load_s > 0 || has_paid(record);
   if (!served.cold) return served;
-  served.queued_s = seconds_in(record, {Stage::queue});
+  served.queued_s = queued_s(record);
   if (served.load_s > 0) return served;
   const double warm_s = size.measured ? first_token_s(size, {}, evaluated(record)) : 0;
   served.load_s = std::max(0.0, served.ttft_s - served.queued_s - warm_s);

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
+#include "domain/cold_time.h"
 #include "domain/json.h"
 #include "domain/json_text.h"
 #include "domain/model_id.h"
@@ -12,7 +10,6 @@
 namespace hearth::timeline {
 namespace {
 
-using domain::Stage;
 using Query = base::Database::Query;
 
 constexpr const char* kSchema = R"(
@@ -29,21 +26,10 @@ constexpr const char* kSchema = R"(
 )";
 constexpr base::Database::Format kFormat{.name = "the history", .version = 1, .schema = kSchema};
 
-constexpr std::array kColdStages = {Stage::artifact_fetch, Stage::storage_read,  Stage::process_start,
-                                    Stage::weights_load,   Stage::device_upload, Stage::kernel_compile};
-
 std::int64_t ms_of(base::Wall at) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(at.time_since_epoch()).count();
 }
 base::Wall wall_of(std::int64_t ms) { return base::Wall(std::chrono::milliseconds(ms)); }
-
-double cold_ms_of(const domain::RequestRecord& record) {
-  double sum = 0;
-  for (const auto& span : record.stages) {
-    if (std::ranges::find(kColdStages, span.stage) != kColdStages.end()) sum += span.critical_ms;
-  }
-  return sum;
-}
 
 std::optional<std::string> layer_text(const std::optional<domain::Layer>& layer) {
   if (!layer) return std::nullopt;
@@ -76,7 +62,7 @@ std::optional<RequestRow> row_of(const domain::RequestRecord& record, const doma
                  .status = record.status,
                  .ttft_ms = record.ttft_ms,
                  .total_ms = record.total_ms,
-                 .cold_ms = cold_ms_of(record),
+                 .cold_ms = domain::cold_ms_of(record),
                  .start_ms = std::nullopt,
                  .cause = std::nullopt};
   if (observation.start && observation.start->ready)
