@@ -1,7 +1,5 @@
 #include "timeline/history_db.h"
 
-#include <fmt/format.h>
-
 #include "domain/cold_time.h"
 #include "domain/json.h"
 #include "domain/json_text.h"
