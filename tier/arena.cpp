@@ -322,8 +322,12 @@ bool Arena::thaw(WeightBuffer& buffer) {
 
 // --- settling and publishing -----------------------------------------------------------------------------------------
 
-void Arena::settle(bool computed) {
-  for_each([this, computed](WeightBuffer& buffer) { settle_one(buffer, computed); });
+bool Arena::settle(bool computed) {
+  bool settled = false;
+  for_each([&](WeightBuffer& buffer) {
+    if (settle_one(buffer, computed)) settled = true;
+  });
+  return settled;
 }
 
 void Arena::write_out() {
@@ -351,13 +355,13 @@ void Arena::write_out_one(WeightBuffer& buffer) {
   buffer.staged = false;
 }
 
-void Arena::settle_one(WeightBuffer& buffer, bool computed) {
+bool Arena::settle_one(WeightBuffer& buffer, bool computed) {
   const Slot* slot = find(buffer.base);
   const std::size_t placed = slot == nullptr ? 0 : slot->placed.load();
   const os::Guard guard(mutex_);
-  if (buffer.phase != WeightBuffer::Phase::kFilling || buffer.writers > 0) return;
+  if (buffer.phase != WeightBuffer::Phase::kFilling || buffer.writers > 0) return false;
   const bool attached = buffer.origin == WeightBuffer::Origin::kAttached;
-  if (!computed && (attached ? buffer.skipped != buffer.manifest.size() : buffer.written != placed)) return;
+  if (!computed && (attached ? buffer.skipped != buffer.manifest.size() : buffer.written != placed)) return false;
   if (buffer.manifest.empty() || (!attached && buffer.written != placed)) buffer.reusable = false;
   for (const ManifestEntry& entry : buffer.manifest)
     model_files().note_copy(ModelFiles::name_hash(entry.name));
@@ -368,6 +372,7 @@ void Arena::settle_one(WeightBuffer& buffer, bool computed) {
   const Reason reason = buffer.reusable ? Reason::kNone : attached ? Reason::kOtherTensor : Reason::kIncomplete;
   channel().event(EventKind::kSettled, reason, buffer.ordinal, buffer.bytes,
                   attached ? buffer.skipped : buffer.written);
+  return true;
 }
 
 void Arena::publish_one(WeightBuffer& buffer) {

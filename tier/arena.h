@@ -106,8 +106,9 @@ class Arena {
 
   /// True when there is a buffer that is still filling. Lock-free.
   [[nodiscard]] bool filling() const { return filling_.load(std::memory_order_acquire) != 0; }
-  /// Ends the filling of every buffer nobody is writing to; unless the engine has computed, only of complete ones.
-  void settle(bool computed);
+  /// Ends the filling of every buffer nobody is writing to; unless the engine has computed, only of complete ones. True
+  /// when it ended any.
+  [[nodiscard]] bool settle(bool computed);
   /// Moves staged weights into their files and publishes what can be.
   void write_out();
 
@@ -158,7 +159,7 @@ class Arena {
   [[nodiscard]] Write begin_packing(WeightBuffer& buffer, const TensorWrite& write, std::uint64_t source);
   void distrust(WeightBuffer& buffer, const char* name);
   [[nodiscard]] bool thaw(WeightBuffer& buffer);
-  void settle_one(WeightBuffer& buffer, bool computed);
+  [[nodiscard]] bool settle_one(WeightBuffer& buffer, bool computed);
   void write_out_one(WeightBuffer& buffer);
   void publish_one(WeightBuffer& buffer);
   void free_weights(WeightBuffer& buffer, int index);

@@ -69,7 +69,7 @@ void* worker(void*) {
     if (ready < 0 && errno != EINTR) return nullptr;
     std::uint64_t rings = 0;
     if ((sources[0].revents & POLLIN) != 0 && ::read(the_bell, &rings, sizeof rings) > 0) {
-      arena().settle(rings >= static_cast<std::uint64_t>(Settle::kComputed));
+      if (arena().settle(rings >= static_cast<std::uint64_t>(Settle::kComputed))) model_files().let_go_of_packed();
       to_write = true;
       continue;
     }

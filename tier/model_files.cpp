@@ -8,6 +8,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "checksum.h"
 #include "format.h"
 
@@ -109,6 +111,7 @@ bool ModelFiles::parse(char* line, Line& out) {
   out.mapping.end = ::strtoull(at + 1, &at, 16);
   if (*at != ' ' || ::strlen(at) < 8) return false;
   out.executable = at[3] == 'x';
+  out.mapping.shared = at[4] == 's';
   out.mapping.offset = ::strtoull(at + 6, &at, 16);
   const std::uint64_t major = ::strtoull(at, &at, 16);
   if (*at != ':') return false;
@@ -183,6 +186,37 @@ void ModelFiles::live_tensors(PageVector<MappedTensor>& out) {
       if (inside && !out.push(tensor)) return;
     }
   }
+}
+
+void ModelFiles::unused_pages(const FileMapping& mapping, PageVector<MappedTensor>& tensors,
+                              PageVector<PageRange>& out) {
+  std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  std::uintptr_t from = mapping.begin;
+  const auto add_until = [&](std::uintptr_t used) {
+    const std::uintptr_t begin = os::round_up(from, os::kPage);
+    const std::uintptr_t end = std::min(used, mapping.end) / os::kPage * os::kPage;
+    if (end > begin) (void)out.push({begin, end});
+  };
+  for (const MappedTensor& tensor : tensors) {
+    if (tensor.by_rows || tensor.at + tensor.bytes <= mapping.begin) continue;
+    add_until(tensor.at);
+    from = std::max(from, tensor.at + tensor.bytes);
+  }
+  add_until(mapping.end);
+}
+
+void ModelFiles::let_go_of_packed() {
+  refresh();
+  PageVector<MappedTensor> tensors;
+  PageVector<PageRange> ranges;
+  all_tensors(tensors);
+  for (const FileMapping& mapping : mappings_) {
+    if (mapping.shared) unused_pages(mapping, tensors, ranges);
+  }
+  for (const PageRange& range : ranges)
+    os::unmap_pages(reinterpret_cast<void*>(range.begin), range.end - range.begin);
+  ranges.reset();
+  tensors.reset();
 }
 
 int ModelFiles::locate(std::uintptr_t at, std::uint64_t& offset) const {

@@ -20,11 +20,17 @@ struct MappedTensor {
   bool by_rows;        // a packed copy does the work; here only single rows are looked up
 };
 
+struct PageRange {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+
 struct FileMapping {
   std::uintptr_t begin;
   std::uintptr_t end;
   std::uint64_t offset;  // of `begin` in the file
   int file;              // index into ModelFiles::files()
+  bool shared;           // nothing in it can be a private copy
 };
 
 struct ModelFile {
@@ -47,10 +53,18 @@ class ModelFiles {
   [[nodiscard]] const PageVector<FileMapping>& mappings() const { return mappings_; }
   [[nodiscard]] const PageVector<ModelFile>& files() const { return files_; }
 
+  /// Takes the pages that packing read, or the comparison with what is packed, and that no tensor is used from in
+  /// place, out of this process; they stay in the page cache. Every load holds then the same. Refreshes first; only the
+  /// library's thread.
+  void let_go_of_packed();
+
   /// Copies the noted tensors.
   void all_tensors(PageVector<MappedTensor>& out);
   /// Copies the noted tensors that still lie in a found mapping. Call after refresh().
   void live_tensors(PageVector<MappedTensor>& out);
+
+  /// The whole pages of a mapping that none of these tensors is used from in place; sorts the tensors. Pure.
+  static void unused_pages(const FileMapping& mapping, PageVector<MappedTensor>& tensors, PageVector<PageRange>& out);
 
   /// The file behind an address and the offset there; -1 when it is in no found mapping.
   [[nodiscard]] int locate(std::uintptr_t at, std::uint64_t& offset) const;

@@ -258,6 +258,8 @@ void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
 
 void read_singly(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_RANDOM); }
 
+void unmap_pages(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_DONTNEED); }
+
 int make_cold(void* at, std::size_t bytes) { return advise(at, bytes, MADV_COLD); }
 
 int page_out(void* at, std::size_t bytes) { return advise(at, bytes, MADV_PAGEOUT); }

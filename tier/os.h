@@ -90,6 +90,9 @@ void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes);
 /// Page faults in the range read one page each instead of a window around it. Advice only.
 void read_singly(void* at, std::size_t bytes);
 
+/// Takes pages of a shared file mapping out of this process; the page cache keeps them. Locked ones stay. Advice only.
+void unmap_pages(void* at, std::size_t bytes);
+
 /// Readers that keep the file's device busy: one head cannot be in two places; others want several requests at once.
 [[nodiscard]] unsigned good_readers(int fd);
 
