@@ -123,7 +123,7 @@ std::optional<base::Result<Room::Admission>> Room::try_now(Queue::iterator place
     look.decision.reason = reserved.error().message;
     return std::nullopt;
   }
-  note_load(who.model);
+  note_load(who.model, resident);
   return std::make_unique<Promise>(*this, who.model);
 }
 
@@ -334,14 +334,14 @@ rt::Task<base::Result<Room::Admission>> Room::promote(policy::Promotion promotio
   books_.reconcile();
   if (!books_.on_its_way(id, *resident)) {
     if (auto reserved = books_.reserve(id, *resident); !reserved) co_return base::pass(reserved);
-    note_load(id);
+    note_load(id, *resident);
   }
   co_return std::make_unique<Promise>(*this, id);
 }
 
-void Room::note_load(const ModelId& id) {
+void Room::note_load(const ModelId& id, const Resident& resident) {
   tell("memory_reserved", id, "for its load", books_.holds(id).total());
-  if (!books_.comes_back(id)) return;
+  if (!books_.comes_back(id) || resident.pages_kept()) return;  // nothing is read again: no thrashing
   const auto now = parts_.clock.now();
   const auto& config = parts_.config.policy.pressure;
   std::erase_if(reloads_, [&](const policy::Reload& one) { return now - one.at > config.thrash_window; });

@@ -157,7 +157,7 @@ class Room {
   // What becomes of the pages of those that hibernate for this load.
   [[nodiscard]] Pages pages_for(const domain::ModelId& id, const Resident& resident) const;
   [[nodiscard]] rt::Task<void> relieve(policy::EvictionPlan plan);
-  void note_load(const domain::ModelId& id);
+  void note_load(const domain::ModelId& id, const Resident& resident);
   void look_at_thrashing();
   [[nodiscard]] policy::PressureReading read_pressure();
   void tell(const char* what, const std::optional<domain::ModelId>& id, std::string why,

@@ -367,6 +367,7 @@ TEST_F(RoomTest, UnderPressureIdleModelsGiveMemoryBack) {
 
 TEST_F(RoomTest, OfModelsThatPushEachOtherOutOneIsHeldOnPurposeAndTheOtherTakesLongerTurns) {
   make_room(3 * kGB);
+  memory.now.available = 2 * kGB;  // nothing stays of what hibernates
   add("a", 2 * kGB);
   add("b", 2 * kGB);
   for (int round = 0; round < 20 && count("thrashing") == 0; ++round) {
@@ -400,6 +401,19 @@ TEST_F(RoomTest, OfModelsThatPushEachOtherOutOneIsHeldOnPurposeAndTheOtherTakesL
   use(kept);
   pass_time(5s);
   use(other);
+}
+
+TEST_F(RoomTest, TurnsThatReadNothingAgainAreNoThrashing) {
+  make_room(3 * kGB);
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  memory.now.available = 6 * kGB;
+  for (int round = 0; round < 20; ++round) {
+    use(round % 2 == 0 ? "a" : "b");
+    pass_time(5s);
+  }
+  EXPECT_EQ(script("a").wakes + script("b").wakes, 18);
+  EXPECT_EQ(count("thrashing"), 0U);
 }
 
 TEST_F(RoomTest, WhatOnlyFitsInThePlaceOfWhatIsKeptForeverForAHigherClassIsToldSoAtOnce) {
