@@ -203,6 +203,10 @@ domain::ColdStart Books::cold_start(const domain::ModelId& id, const Resident& r
   return cold_start_of(cold_promise(id, resident), limit, rung_of(id));
 }
 
+double Books::load_s(const domain::ModelId& id, const Resident& resident) const {
+  return ladder(id, resident).ready_s_at(resident.hibernated() ? Rung::hibernated : Rung::cold);
+}
+
 policy::Held Books::held_of(const domain::ModelId& id, const Resident& resident, std::size_t waiters,
                             bool spare_waiting) const {
   const ModelState state = resident.supervisor().state();

@@ -75,6 +75,8 @@ class Books {
   // What its class is promised of a cold start, and the coldest rung from which that holds.
   [[nodiscard]] policy::ColdStartPromise cold_promise(const domain::ModelId& id, const Resident& resident) const;
   [[nodiscard]] domain::ColdStart cold_start(const domain::ModelId& id, const Resident& resident) const;
+  // Seconds that its load or its wake takes from where it is now, measured or estimated.
+  [[nodiscard]] double load_s(const domain::ModelId& id, const Resident& resident) const;
 
   // What an earlier run learnt.
   void restore(const policy::Learnt& learnt) { estimator_.restore(learnt); }

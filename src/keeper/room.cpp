@@ -22,7 +22,6 @@ namespace {
 constexpr std::chrono::milliseconds kLookAgain{250};
 constexpr std::size_t kMostPassed = 8;
 constexpr std::size_t kReloadsKept = 256;
-constexpr std::chrono::seconds kTurn{30};  // of what is held on purpose while there is thrashing
 
 bool contains(const std::vector<ModelId>& ids, const ModelId& id) { return std::ranges::find(ids, id) != ids.end(); }
 
@@ -198,9 +197,15 @@ std::vector<policy::Held> Room::held_for(const policy::Waiting& who, bool spare_
 
 bool Room::held_on_purpose(const policy::Held& model, const policy::Waiting& who) const {
   if (!thrashing_ || model.id == who.model || model.rung != policy::Rung::serving) return false;
+  if (!contains(thrashing_->keep, model.id) || who.service_class < model.service_class) return false;
   const auto now = parts_.clock.now();
-  const bool kept = contains(thrashing_->keep, model.id);
-  return kept && who.service_class >= model.service_class && now - model.last_used < kTurn && now - who.since < kTurn;
+  const auto turn = policy::thrashing_turn(reload_s(who.model), parts_.config.policy.pressure);
+  return now - model.last_used < turn && now - who.since < turn;
+}
+
+double Room::reload_s(const ModelId& id) const {
+  const auto found = parts_.residents.find(id);
+  return found == parts_.residents.end() ? 0 : books_.load_s(id, *found->second);
 }
 
 bool Room::everything_idle() const {
@@ -346,7 +351,7 @@ void Room::note_load(const ModelId& id, const Resident& resident) {
   const auto& config = parts_.config.policy.pressure;
   std::erase_if(reloads_, [&](const policy::Reload& one) { return now - one.at > config.thrash_window; });
   if (reloads_.size() >= kReloadsKept) reloads_.erase(reloads_.begin());
-  reloads_.push_back({id, now});
+  reloads_.push_back({id, now, books_.load_s(id, resident)});
   look_at_thrashing();
 }
 

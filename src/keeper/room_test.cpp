@@ -370,6 +370,7 @@ TEST_F(RoomTest, OfModelsThatPushEachOtherOutOneIsHeldOnPurposeAndTheOtherTakesL
   memory.now.available = 2 * kGB;  // nothing stays of what hibernates
   add("a", 2 * kGB);
   add("b", 2 * kGB);
+  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 10;
   for (int round = 0; round < 20 && count("thrashing") == 0; ++round) {
     use(round % 2 == 0 ? "a" : "b");
     pass_time(5s);
@@ -403,11 +404,26 @@ TEST_F(RoomTest, OfModelsThatPushEachOtherOutOneIsHeldOnPurposeAndTheOtherTakesL
   use(other);
 }
 
+TEST_F(RoomTest, TurnsThatTakeNoTimeAreNoThrashing) {
+  make_room(3 * kGB);
+  memory.now.available = 2 * kGB;
+  add("a", 2 * kGB);
+  add("b", 2 * kGB);
+  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 0.2;
+  for (int round = 0; round < 40; ++round) {
+    use(round % 2 == 0 ? "a" : "b");
+    pass_time(5s);
+  }
+  EXPECT_EQ(script("a").wakes + script("b").wakes, 38);
+  EXPECT_EQ(count("thrashing"), 0U);
+}
+
 TEST_F(RoomTest, TurnsThatReadNothingAgainAreNoThrashing) {
   make_room(3 * kGB);
   add("a", 2 * kGB);
   add("b", 2 * kGB);
   memory.now.available = 6 * kGB;
+  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 10;
   for (int round = 0; round < 20; ++round) {
     use(round % 2 == 0 ? "a" : "b");
     pass_time(5s);

@@ -66,6 +66,17 @@ struct Contender {
   double worth;
 };
 
+bool costs_much(std::span<const Reload> reloads, const PressureConfig& config, base::Mono now) {
+  std::size_t count = 0;
+  double seconds = 0;
+  for (const Reload& reload : reloads) {
+    if (now - reload.at > config.thrash_window) continue;
+    ++count;
+    seconds += reload.seconds;
+  }
+  return count >= config.thrash_reloads && seconds * 1000 >= config.thrash_share * base::to_ms(config.thrash_window);
+}
+
 std::vector<Contender> contenders_of(std::span<const Reload> reloads, std::span<const Held> models,
                                      const PressureConfig& config, const base::Mono now) {
   std::vector<Contender> contenders;
@@ -137,9 +148,7 @@ PressureDecision judge_pressure(const PressureReading& reading, base::Bytes rese
 
 std::optional<Thrashing> find_thrashing(std::span<const Reload> reloads, std::span<const Held> models,
                                         const Footprint& capacity, const PressureConfig& config, base::Mono now) {
-  const auto recent = static_cast<std::size_t>(
-      std::ranges::count_if(reloads, [&](const Reload& reload) { return now - reload.at <= config.thrash_window; }));
-  if (recent < config.thrash_reloads) return std::nullopt;
+  if (!costs_much(reloads, config, now)) return std::nullopt;
   const auto contenders = contenders_of(reloads, models, config, now);
   Thrashing thrashing{.available = capacity};
   Footprint kept;
@@ -158,6 +167,11 @@ std::optional<Thrashing> find_thrashing(std::span<const Reload> reloads, std::sp
       fmt::format("thrashing: these {} models need {}, {} are there; keep {} ({})", thrashing.models.size(),
                   format(thrashing.needed), format(capacity), thrashing.keep.size(), base::join(names, ", "));
   return thrashing;
+}
+
+base::Duration thrashing_turn(double load_s, const PressureConfig& config) {
+  const std::chrono::duration<double> turn(config.turn_per_load * std::max(load_s, 0.0));
+  return turn < config.longest_turn ? std::chrono::duration_cast<base::Duration>(turn) : config.longest_turn;
 }
 
 }  // namespace hearth::policy

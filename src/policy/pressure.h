@@ -51,6 +51,7 @@ struct PressureDecision {
 struct Reload {
   domain::ModelId id;
   base::Mono at;
+  double seconds = 0;  // that it takes
 };
 struct Thrashing {
   std::vector<domain::ModelId> models;  // those that push each other out
@@ -63,5 +64,8 @@ struct Thrashing {
 [[nodiscard]] std::optional<Thrashing> find_thrashing(std::span<const Reload> reloads, std::span<const Held> models,
                                                       const Footprint& capacity, const PressureConfig& config,
                                                       base::Mono now);
+
+// How long what is held on purpose may keep a newcomer waiting whose load takes so many seconds.
+[[nodiscard]] base::Duration thrashing_turn(double load_s, const PressureConfig& config);
 
 }  // namespace hearth::policy

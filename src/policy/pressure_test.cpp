@@ -86,13 +86,23 @@ TEST(Thrashing, IsNamedWithTheSetToKeep) {
   models[1].service_class = ServiceClass::voice;
   std::vector<Reload> reloads;
   for (int i = 0; i < 9; ++i)
-    reloads.push_back({models[static_cast<std::size_t>(i) % 3].id, at(-i * 10)});
+    reloads.push_back({models[static_cast<std::size_t>(i) % 3].id, at(-i * 10), 4});
   const auto found = find_thrashing(reloads, models, Footprint::host(11 * kGB), {}, at(0));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->keep.front().text(), "b");
   EXPECT_EQ(found->sentence, "thrashing: these 3 models need 14.0 GB, 11.0 GB are there; keep 2 (b, a)");
   EXPECT_FALSE(find_thrashing(reloads, models, Footprint::host(14 * kGB), {}, at(0)).has_value()) << "all fit";
   EXPECT_FALSE(find_thrashing(reloads, models, Footprint::host(11 * kGB), {}, at(3600)).has_value()) << "long ago";
+  for (auto& reload : reloads)
+    reload.seconds = 0.2;
+  EXPECT_FALSE(find_thrashing(reloads, models, Footprint::host(11 * kGB), {}, at(0)).has_value()) << "cheap";
+}
+
+TEST(Thrashing, TurnsAreAsLongAsLoadsAreWorth) {
+  const PressureConfig config;
+  EXPECT_EQ(thrashing_turn(0.2, config), std::chrono::milliseconds(600));
+  EXPECT_EQ(thrashing_turn(1e9, config), config.longest_turn);
+  EXPECT_EQ(thrashing_turn(-1, config), base::Duration::zero());
 }
 
 std::optional<Promotion> warm(const std::vector<Held>& models, double free_gb, std::vector<Expected> expected = {}) {

@@ -69,9 +69,14 @@ struct PressureConfig {
   double swap_in_per_s_high = 1e6;    // bytes
   base::Duration settle = std::chrono::seconds(4);
   base::Duration calm_before_growth = std::chrono::seconds(30);
-  // Thrashing: this many reloads of models that had been demoted within the window.
+  // Thrashing: this many reloads of models that had been demoted, which took this share of the window.
   std::size_t thrash_reloads = 6;
+  double thrash_share = 0.1;
   base::Duration thrash_window = std::chrono::minutes(5);
+  // Meanwhile what is held on purpose keeps its memory so many times as long as the newcomer's load takes, at most so
+  // long.
+  double turn_per_load = 3;
+  base::Duration longest_turn = std::chrono::seconds(30);
 };
 
 struct ResidencyConfig {

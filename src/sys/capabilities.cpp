@@ -107,9 +107,12 @@ Capability probe_thread_times(const ProbeRoots& roots) {
 
 Capability probe_cgroup(const ProbeRoots& roots) {
   const LinuxFiles files;
-  if (files.read(roots.sys + "/fs/cgroup/cgroup.controllers", 4096)) return works("cgroup", "cgroup v2 is mounted");
+  const auto limit = LinuxMemory(roots.proc, roots.sys).memory().group_limit;
+  const std::string limited = limit ? "; it leaves " + base::format_bytes(*limit) + " of memory" : "";
+  if (files.read(roots.sys + "/fs/cgroup/cgroup.controllers", 4096))
+    return works("cgroup", "cgroup v2 is mounted" + limited);
   if (const auto names = files.list(roots.sys + "/fs/cgroup"); names && !names->empty()) {
-    return degraded("cgroup", "only cgroup v1 is mounted; per-group pressure is not measured",
+    return degraded("cgroup", "only cgroup v1 is mounted; per-group pressure is not measured" + limited,
                     "boot with systemd.unified_cgroup_hierarchy=1");
   }
   return absent("cgroup", "no cgroup hierarchy is mounted at " + roots.sys + "/fs/cgroup");

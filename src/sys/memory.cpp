@@ -46,14 +46,27 @@ std::optional<double> cpuinfo_mhz(std::string_view text) {
 
 }  // namespace
 
+LinuxMemory::LinuxMemory(std::string proc, std::string sys)
+    : proc_(std::move(proc)),
+      sys_(std::move(sys)),
+      groups_(memory_groups(text_of(proc_ + "/self/mountinfo"), text_of(proc_ + "/self/cgroup"))) {}
+
 MemoryReading LinuxMemory::memory() const {
   const auto text = text_of(proc_ + "/meminfo");
-  return {value_of(text, "MemTotal"), value_of(text, "MemAvailable"), value_of(text, "Cached"),
-          value_of(text, "SwapTotal"), value_of(text, "SwapFree")};
+  MemoryReading reading{value_of(text, "MemTotal"), value_of(text, "MemAvailable"), value_of(text, "Cached"),
+                        value_of(text, "SwapTotal"), value_of(text, "SwapFree")};
+  const auto group = group_memory(groups_, sys_);
+  if (!group || (reading.total && group->limit >= *reading.total)) return reading;
+  reading.total = reading.group_limit = group->limit;
+  reading.available = std::min(reading.available.value_or(group->available), group->available);
+  return reading;
 }
 
 PressureReading LinuxMemory::pressure() const {
-  return {some_avg10(text_of(proc_ + "/pressure/memory")), some_avg10(text_of(proc_ + "/pressure/io"))};
+  PressureReading reading{some_avg10(text_of(proc_ + "/pressure/memory")), some_avg10(text_of(proc_ + "/pressure/io"))};
+  if (const auto own = group_pressure(groups_, sys_))
+    reading.memory_some_avg10 = std::max(reading.memory_some_avg10.value_or(0), *own);
+  return reading;
 }
 
 std::optional<double> LinuxMemory::load_average() const { return leading_number<double>(text_of(proc_ + "/loadavg")); }

@@ -3,21 +3,25 @@
 // a disk.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
+#include "sys/group_memory.h"
 
 namespace hearth::sys {
 
 struct MemoryReading {
-  std::optional<base::Bytes> total;
-  std::optional<base::Bytes> available;   // MemAvailable: what new work may take without swapping
+  std::optional<base::Bytes> total;       // the machine's, or what the control group leaves of it
+  std::optional<base::Bytes> available;   // MemAvailable: what new work may take without swapping; so far as the group
   std::optional<base::Bytes> page_cache;  // Cached
   std::optional<base::Bytes> swap_total;
   std::optional<base::Bytes> swap_free;
+  std::optional<base::Bytes> group_limit = std::nullopt;  // set where a control group leaves less than the machine has
 };
 
 struct PressureReading {
-  std::optional<double> memory_some_avg10;  // percent of the last 10 s in which somebody waited for memory
+  // Percent of the last 10 s in which somebody waited for memory, on the machine or in this control group.
+  std::optional<double> memory_some_avg10;
   std::optional<double> io_some_avg10;
 };
 
@@ -42,8 +46,8 @@ class Memory {
 
 class LinuxMemory final : public Memory {
  public:
-  explicit LinuxMemory(std::string proc = "/proc", std::string sys = "/sys")
-      : proc_(std::move(proc)), sys_(std::move(sys)) {}
+  // The groups are those that this process is in now.
+  explicit LinuxMemory(std::string proc = "/proc", std::string sys = "/sys");
   [[nodiscard]] MemoryReading memory() const override;
   [[nodiscard]] PressureReading pressure() const override;
   [[nodiscard]] std::optional<double> load_average() const override;
@@ -55,6 +59,7 @@ class LinuxMemory final : public Memory {
  private:
   std::string proc_;
   std::string sys_;
+  std::vector<GroupFolder> groups_;
 };
 
 }  // namespace hearth::sys

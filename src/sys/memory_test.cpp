@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
 #include "sys/fake_machine.h"
+#include "sys/machine_tree.h"
 
 namespace hearth::sys {
 namespace {
@@ -27,20 +25,9 @@ TYPED_TEST(MemoryContract, FiguresFitTogether) {
   EXPECT_TRUE(machine.lock_limit());
 }
 
-class LinuxMemoryTree : public testing::Test {
+class LinuxMemoryTree : public MachineTree {
  protected:
-  LinuxMemoryTree() {
-    std::string pattern = std::filesystem::temp_directory_path() / "hearth-memory-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~LinuxMemoryTree() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& name, const std::string& text) const {
-    const std::filesystem::path path = root_ + "/" + name;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-  }
   [[nodiscard]] LinuxMemory machine() const { return LinuxMemory(root_, root_); }
-  std::string root_;
 };
 
 TEST_F(LinuxMemoryTree, ReadsWhatTheKernelWrites) {
@@ -55,6 +42,25 @@ TEST_F(LinuxMemoryTree, ReadsWhatTheKernelWrites) {
   EXPECT_EQ(machine().pressure().io_some_avg10, std::nullopt);
   EXPECT_EQ(machine().swapped_in(), 3U * static_cast<base::Bytes>(::sysconf(_SC_PAGESIZE)));
   EXPECT_EQ(machine().load_average(), 1.25);
+}
+
+TEST_F(LinuxMemoryTree, AControlGroupThatAllowsLessIsTheMachine) {
+  write("meminfo", "MemTotal:       1000 kB\nMemAvailable:    400 kB\n");
+  write("self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  write("self/cgroup", "0::/a\n");
+  write("fs/cgroup/a/memory.max", "500000\n");
+  write("fs/cgroup/a/memory.current", "450000\n");
+  write("fs/cgroup/a/memory.pressure", "some avg10=4.00 avg60=0.00 avg300=0.00 total=0\n");
+  write("pressure/memory", "some avg10=2.50 avg60=0.00 avg300=0.00 total=0\n");
+  EXPECT_EQ(machine().memory().total, 500'000U);
+  EXPECT_EQ(machine().memory().group_limit, 500'000U);
+  EXPECT_EQ(machine().memory().available, 50'000U);
+  EXPECT_EQ(machine().pressure().memory_some_avg10, 4.0);
+  write("fs/cgroup/a/memory.current", "1000\n");
+  EXPECT_EQ(machine().memory().available, 409'600U) << "the machine has no more";
+  write("fs/cgroup/a/memory.max", "9000000\n");
+  EXPECT_EQ(machine().memory().total, 1'024'000U);
+  EXPECT_EQ(machine().memory().group_limit, std::nullopt);
 }
 
 TEST_F(LinuxMemoryTree, RefaultsAreThoseOfFilesAndOfSwapOnKernelsThatTellThemApart) {

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "sys/machine_tree.h"
 #include "sys/proc_text.h"
 
 namespace hearth::sys {
@@ -67,16 +65,9 @@ TEST(LinuxProcStats, SaysNothingOfAProcessThatIsNotThere) {
   EXPECT_FALSE(counters.read_from_storage || counters.major_faults);
 }
 
-class ProcTree : public testing::Test {
+class ProcTree : public MachineTree {
  protected:
-  ProcTree() {
-    std::string pattern = std::filesystem::temp_directory_path() / "hearth-proc-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-    std::filesystem::create_directory(root_ + "/7");
-  }
-  ~ProcTree() override { std::filesystem::remove_all(root_); }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(root_ + "/7/" + name) << text; }
-  std::string root_;
+  void write(const std::string& name, const std::string& text) const { MachineTree::write("7/" + name, text); }
 };
 
 TEST_F(ProcTree, EachFileCountsForItself) {
