@@ -17,6 +17,7 @@ using policy::Rung;
 constexpr std::uint32_t kBrief = 8;           // tokens
 constexpr std::uint32_t kLeastLengthy = 128;  // tokens
 constexpr std::uint32_t kAnswer = 24;         // tokens
+constexpr auto kIdle = 1s;                    // a start on a machine that had something else to do
 constexpr auto kUntilMeasured = 2500ms;       // the server measures an engine that has been idle for a second
 constexpr double kLeastSeconds = 0.001;       // of a rung that costs nothing to speak of
 
@@ -43,6 +44,7 @@ class Subject {
 
   // A start, and behind it a short and a long prompt for the engine that serves. REQUIRES: it is stopped.
   base::Status start() {
+    if (!server_.pause(kIdle)) return std::unexpected(stopped());
     auto cold = ask(kBrief);
     if (!cold) return std::unexpected(cold.error());
     start_s_.push_back(lab::served_of(*cold, {}).load_s);

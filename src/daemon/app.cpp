@@ -10,6 +10,7 @@
 #include "engine/packed_key.h"
 #include "engine/reaper.h"
 #include "engine/start_flags.h"
+#include "rt/crash_log.h"
 
 namespace hearth::daemon {
 namespace {
@@ -17,13 +18,7 @@ namespace {
 // llama-server's own choice when it is not told (build 11669).
 constexpr unsigned kDefaultSlots = 4;
 
-void log_crash(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    spdlog::error("a task ended by a fault of ours: {}", error.what());
-  }
-}
+rt::TaskGroup::CrashHandler log_crash() { return rt::log_crash_of("a task"); }
 
 // libhearth_tier.so beside this program, or in the library folder beside the program's; empty when it is in neither.
 std::string find_tier_library() {
@@ -97,7 +92,7 @@ std::optional<std::uint64_t> context_of_one_request(const config::ModelConfig& c
 
 }  // namespace
 
-App::App(config::Config config) : config_(std::move(config)), tasks_(io_.get_executor(), log_crash) {}
+App::App(config::Config config) : config_(std::move(config)), tasks_(io_.get_executor(), log_crash()) {}
 App::~App() = default;
 
 base::Result<std::unique_ptr<App>> App::make(config::Config config) {
@@ -134,7 +129,7 @@ base::Status App::open() {
                           [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
                           [this](domain::ModelView& view) { describe_configured(view); },
                           [this](const domain::ModelId& id) { return keep_rule_of(id); },
-                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash,
+                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash(),
                           [this](const artifact::StoredModel& model) { return prefix_held(model); },
                           room_config(config_, memory_), warming_rule(config_, memory_), &zone_, estimates_.get()});
   make_packed_quota();
@@ -157,7 +152,7 @@ base::Status App::open() {
 void App::remember() {
   if (estimates_) keeper_->remember(estimates_before(*estimates_));
   if (config_.history().keep.count() == 0) return;
-  history_ = std::make_unique<timeline::History>(io_.get_executor(), clock_, log_crash);
+  history_ = std::make_unique<timeline::History>(io_.get_executor(), clock_, log_crash());
   journal_.remember_in(*history_);
   keeper_->await_past();
   const auto past = std::make_shared<Past>();
@@ -227,7 +222,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                     journal_.add_event(event);
                                     packed_quota_->hear(event);
                                   },
-                                  log_crash};
+                                  log_crash()};
   engine::SupervisorLimits limits;
   limits.stall = config_.engine().start_stall;
   limits.hard_cap = config_.engine().start_limit;
@@ -275,7 +270,8 @@ void App::make_packed_quota() {
         const auto known = packed_keys_.find(model);
         return known == packed_keys_.end() ? std::string() : known->second;
       },
-      [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); }, log_crash});
+      [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); },
+      log_crash()});
 }
 
 std::set<std::string> App::packed_in_use() const {
@@ -328,7 +324,7 @@ int App::run() {
   tasks_.spawn(look_for_engine());
   rt::asio::co_spawn(io_, stop_on_signal(), [&status](std::exception_ptr failure) {
     if (!failure) return;
-    log_crash(failure);
+    log_crash()(failure);
     status = 1;
   });
   io_.run();

@@ -49,6 +49,11 @@ std::string slot_target(unsigned slot, std::string_view action) {
   return fmt::format("/slots/{}?action={}", slot, action);
 }
 
+std::string slot_file(const std::string& name) {
+  const domain::Json json = {{"filename", name}};
+  return json.dump();
+}
+
 rt::Task<base::Result<EngineAnswer>> ask_engine(std::string socket_path, std::string target, std::string body,
                                                 std::size_t most) {
   asio::local::stream_protocol::socket socket(co_await asio::this_coro::executor);

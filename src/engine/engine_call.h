@@ -12,6 +12,8 @@ namespace hearth::engine {
 
 // Where a slot is told to "save", "restore" or "erase" what it holds.
 [[nodiscard]] std::string slot_target(unsigned slot, std::string_view action);
+// The body that names the file to save to or restore from.
+[[nodiscard]] std::string slot_file(const std::string& name);
 
 inline constexpr std::size_t kLargestEngineAnswer = 32U << 20;
 

@@ -3,21 +3,11 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "rt/crash_log.h"
+
 namespace hearth::http {
-namespace {
-
-void log_crash(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    spdlog::error("a layer change ended by a fault of ours: {}", error.what());
-  }
-}
-
-}  // namespace
-
 LayerJobs::LayerJobs(rt::asio::any_io_executor executor, ModelShelf& shelf, RequestJournal& journal)
-    : shelf_(shelf), journal_(journal), tasks_(std::move(executor), log_crash) {}
+    : shelf_(shelf), journal_(journal), tasks_(std::move(executor), rt::log_crash_of("a layer change")) {}
 
 void LayerJobs::begin(std::string job, domain::ModelId model, domain::LayerAction action,
                       std::optional<domain::Layer> layer, domain::Asker asker) {

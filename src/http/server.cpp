@@ -4,20 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include "base/scope_exit.h"
+#include "rt/crash_log.h"
 #include "rt/deadline.h"
 
 namespace hearth::http {
 namespace {
 
 using base::ErrorCode;
-
-void log_crash(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const std::exception& error) {
-    spdlog::error("a connection ended by a fault of ours: {}", error.what());
-  }
-}
 
 base::Status listen_error(const std::string& host, std::uint16_t port, const rt::error_code& error) {
   auto failure = base::error_from_errno(fmt::format("listening on {}:{}", host, port), error.value());
@@ -37,7 +30,7 @@ Server::Server(rt::asio::any_io_executor executor, const Router& router, Limits 
       rules_(std::move(rules)),
       context_{router, limits_, rules_, clock, std::move(new_id)},
       acceptor_(executor),
-      tasks_(executor, log_crash) {}
+      tasks_(executor, rt::log_crash_of("a connection")) {}
 
 base::Status Server::bind(const std::string& host, std::uint16_t port) {
   rt::error_code error;

@@ -185,7 +185,7 @@ policy::Ladder Books::ladder(const domain::ModelId& id, const Resident& resident
   LadderFacts facts{.serving = estimate(id, resident).claim,
                     .hibernated = std::nullopt,
                     .start_s = resident.typical_start_s(),
-                    .wake_s = resident.last_wake_s};
+                    .wake_s = resident.typical_wake_s()};
   if (account != nullptr && rung == Rung::serving) facts.serving = account->charged();
   if (hibernates(id, resident))
     facts.hibernated = hibernated_claim(facts.serving, resident.hibernated_left.value_or(0));

@@ -244,8 +244,10 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   note_ready(**resident, *ready);
   const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
-  const bool wakes_already = (*resident)->waking;
-  const bool ready_started = ready->start.has_value();
+  Lease::Paid paid = Lease::Paid::nothing;
+  if (wakes || (*resident)->waking)
+    paid = (*resident)->pages_kept() ? Lease::Paid::wake_of_kept_pages : Lease::Paid::wake;
+  if (ready->start) paid = Lease::Paid::start;
   (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(id, *resident));
   const auto on_end = [this, id](Resident& left) {
@@ -254,7 +256,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   auto lease = std::make_unique<Lease>(std::move(*resident), std::move(*ready), std::move(before), surroundings,
                                        std::move(claim), on_end);
   lease->set_class(room_.class_of(id, asker.service_class));
-  lease->set_cold_start(std::move(cold), ready_started || wakes || wakes_already);
+  lease->set_cold_start(std::move(cold), paid);
   if (wakes) lease->note_sent();  // what the wake reads counts
   co_return lease;
 }

@@ -41,8 +41,7 @@ void Lease::note_sent() {
 // A span knows its time and not its request, so what others did meanwhile would count as this one's.
 std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObservation& observation) const {
   const std::shared_ptr<engine::TierLink> link = resident_->supervisor().tier();
-  const bool alone = alone_as_ != 0 && resident_->requests() == alone_as_;
-  if (!link || !alone || !observation.sent || !link->has(engine::TierPower::kProbe)) return std::nullopt;
+  if (!link || !alone() || !observation.sent || !link->has(engine::TierPower::kProbe)) return std::nullopt;
   link->catch_up();
   const base::Mono end = std::max(observation.finished, *observation.sent);
   const auto share =
@@ -53,8 +52,7 @@ std::optional<domain::ProbeTimes> Lease::probe_times(const domain::RequestObserv
 
 void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   if (answered) resident_->supervisor().note_served();
-  if (answered && observation.admitted && observation.first_token && !paid_cold_start_)
-    resident_->first_token_in(*observation.first_token - *observation.admitted);
+  if (answered) note_times(observation);
   observation.probe = probe_times(observation);
   if (resident_->prefix) resident_->prefix->conclude(prompt_, observation);
   observation.before = *before_;
@@ -66,10 +64,17 @@ void Lease::conclude(domain::RequestObservation& observation, bool answered) {
   note_reading(observation);
 }
 
+void Lease::note_times(const domain::RequestObservation& observation) {
+  if (observation.admitted && observation.first_token && paid_ == Paid::nothing)
+    resident_->first_token_in(*observation.first_token - *observation.admitted);
+  if (!alone() || !observation.timings) return;
+  if (paid_ == Paid::nothing) resident_->answered_warm(*observation.timings);
+  if (paid_ == Paid::wake) resident_->answered_woken(*observation.timings);
+}
+
 void Lease::note_reading(const domain::RequestObservation& observation) {
-  const bool alone = alone_as_ != 0 && resident_->requests() == alone_as_;
   const auto weights = at(*before_, domain::Layer::artifact).total;
-  if (!alone || !weights || !observation.process || !observation.timings) return;
+  if (!alone() || !weights || !observation.process || !observation.timings) return;
   resident_->note_reading(observation.process->bytes_read, *weights, observation.timings->generated_tokens);
 }
 

@@ -37,10 +37,12 @@ class Lease {
   // Notes the kernel's counters now, unless that is done already; conclude() tells what came on top.
   void note_sent();
   void set_class(domain::ServiceClass service_class) { service_class_ = service_class; }
-  // What its class is promised; told where a start was paid, or a limit is not kept.
-  void set_cold_start(domain::ColdStart cold, bool paid) {
-    paid_cold_start_ = paid;
-    if (paid || (cold.limit_ms && !cold.kept)) cold_start_ = std::move(cold);
+  // What it waited for besides its answer: weights that came back beside it, from the disk or from the page cache.
+  enum class Paid { nothing, start, wake, wake_of_kept_pages };
+  // What its class is promised; told where something was paid, or a limit is not kept.
+  void set_cold_start(domain::ColdStart cold, Paid paid) {
+    paid_ = paid;
+    if (paid != Paid::nothing || (cold.limit_ms && !cold.kept)) cold_start_ = std::move(cold);
   }
   // At the end: the layers before the request, what the kernel counted since, the host; into the observation.
   // `answered`: the engine's answer was whole, which forgives earlier failures to start.
@@ -52,7 +54,9 @@ class Lease {
   [[nodiscard]] rt::Task<base::Error> why_gone();
 
  private:
+  void note_times(const domain::RequestObservation& observation);
   void note_reading(const domain::RequestObservation& observation);
+  [[nodiscard]] bool alone() const { return alone_as_ != 0 && resident_->requests() == alone_as_; }
   [[nodiscard]] std::optional<domain::ProbeTimes> probe_times(const domain::RequestObservation& observation) const;
 
   std::shared_ptr<Resident> resident_;
@@ -64,8 +68,8 @@ class Lease {
   bool engine_was_busy_;
   domain::ServiceClass service_class_ = domain::ServiceClass::interactive;  // that it was served in
   std::optional<domain::ColdStart> cold_start_;                             // told to the client
-  bool paid_cold_start_ = false;  // it waited for a start, or for weights that came back beside it
-  std::uint64_t alone_as_;        // Resident::requests() when it began, if no other was running then; else 0
+  Paid paid_ = Paid::nothing;
+  std::uint64_t alone_as_;  // Resident::requests() when it began, if no other was running then; else 0
   struct Begin {
     CounterSampler::Sample counters;
     domain::HostReading host;

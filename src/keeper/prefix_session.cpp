@@ -38,7 +38,6 @@ constexpr std::size_t kUnreadKept = 16;
 constexpr std::size_t kRecentKept = 8;
 constexpr std::size_t kLongestRecent = 256U << 10;
 constexpr std::size_t kWantedKept = 4;
-constexpr std::size_t kLeastPrefill = 64;  // tokens from which a prefill tells the engine's speed
 constexpr base::Bytes kMostPrefetched = 256'000'000;
 
 std::size_t common_bytes(std::string_view one, std::string_view other) {
@@ -63,11 +62,6 @@ base::Result<Tokens> tokens_in(const Json& json) {
                       std::ranges::all_of(*tokens, [](const Json& token) { return token.is_number_integer(); });
   if (!usable) return base::fail(base::ErrorCode::engine_failed, "the engine's tokens cannot be read");
   return tokens->get<Tokens>();
-}
-
-std::string file_body(const std::string& name) {
-  const Json json = {{"filename", name}};
-  return json.dump();
 }
 
 }  // namespace
@@ -178,7 +172,7 @@ bool PrefixSession::worth_asking(const std::string& text) const {
     lost = slot.text.size() - common;
     most = common;
   }
-  const double ms_per_byte = ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken) / kBytesPerToken;
+  const double ms_per_byte = speed_.ms_per_token().value_or(prefix::kUnmeasuredMsPerToken) / kBytesPerToken;
   const std::size_t lacking = text.size() - most;
   const double lost_ms = static_cast<double>(lost) * ms_per_byte;
   return lacking > kManyBytes || (lacking > kFewBytes && static_cast<double>(lacking) * ms_per_byte > kLongMs) ||
@@ -286,7 +280,7 @@ rt::Task<bool> PrefixSession::restore(unsigned slot, Match match) {
   const std::uint64_t generation = generation_;
   const auto file = co_await parts_.pool.run([&] { return parts_.store.verify(match.key); });
   if (!file || generation != generation_) co_return false;
-  std::string body = file_body(*file);
+  std::string body = engine::slot_file(*file);
   const auto answer =
       co_await engine::call_engine(socket_, engine::slot_target(slot, "restore"), std::move(body), kRestoring);
   if (generation != generation_) co_return false;
@@ -300,7 +294,7 @@ void PrefixSession::conclude(PromptUse& use, domain::RequestObservation& observa
   if (!use.session_ || use.concluded_) return;
   use.concluded_ = true;
   const auto& timings = observation.timings;
-  if (timings) learn_speed(*timings);
+  if (timings) speed_.learn(*timings);
   if (!use.slot_ || use.generation_ != generation_) return;
   HeldSlot& slot = slots_[*use.slot_];
   slot.forget();
@@ -311,12 +305,6 @@ void PrefixSession::conclude(PromptUse& use, domain::RequestObservation& observa
   slot.tokens = use.tokens_;
   slot.alike = alike_after(use, *timings);
   remember(use);
-}
-
-void PrefixSession::learn_speed(const domain::EngineTimings& timings) {
-  if (timings.prompt_tokens < static_cast<std::int64_t>(kLeastPrefill) || !(timings.prompt_ms > 0)) return;
-  const double now = timings.prompt_ms / static_cast<double>(timings.prompt_tokens);
-  ms_per_token_ = ms_per_token_ ? 0.7 * *ms_per_token_ + 0.3 * now : now;
 }
 
 // The engine evaluates at least one token of every prompt, and more where a state's end falls within what it had not
@@ -337,7 +325,8 @@ void PrefixSession::judge_restore(PromptUse& use, domain::RequestObservation& ob
     observation.prefix.broken = why;
     return;
   }
-  const auto speed = ms_per_token_ ? ms_per_token_ : use.match_->prefill_ms_per_token;
+  const auto known = speed_.ms_per_token();
+  const auto speed = known ? known : use.match_->prefill_ms_per_token;
   if (speed) observation.prefix.saved_ms = *speed * static_cast<double>(std::min(used, expected)) - use.restore_ms_;
   used_.push_back(use.match_->key);
 }

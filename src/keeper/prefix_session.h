@@ -22,6 +22,7 @@
 #include "domain/json.h"
 #include "domain/layer_work.h"
 #include "domain/request.h"
+#include "keeper/prefill_speed.h"
 #include "keeper/prefix_plan.h"
 #include "prefix/discovery.h"
 #include "prefix/slot_choice.h"
@@ -161,7 +162,6 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] std::size_t exact_start(const HeldSlot& slot, std::size_t held, std::size_t tokens) const;
   // What the slot holds once the request was seen to its end; an answer that reused another number of tokens is told.
   [[nodiscard]] std::size_t alike_after(const PromptUse& use, const domain::EngineTimings& timings);
-  void learn_speed(const domain::EngineTimings& timings);
   void tell_change(const PromptUse& use, domain::RequestObservation& observation);
   void remember(PromptUse& use);
   void note_tokens(prefix::Tokens tokens);
@@ -195,7 +195,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   std::size_t unassigned_ = 0;  // of these, in a slot that the engine chose
   std::size_t requests_ = 0;    // that were given a slot
   std::size_t continued_ = 0;   // of these, that continued what their slot held
-  std::optional<double> ms_per_token_;
+  PrefillSpeed speed_;
   std::deque<Unread> unread_;
   std::deque<Recent> recent_;
   prefix::Discovery discovery_;

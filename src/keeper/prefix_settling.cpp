@@ -42,11 +42,6 @@ std::string evaluate_body(prefix::TokenView tokens, unsigned slot) {
   return json.dump();
 }
 
-std::string file_body(const std::string& name) {
-  const Json json = {{"filename", name}};
-  return json.dump();
-}
-
 // The declared messages, and then one more that begins unlike any other variant's.
 std::string variant_of(const Json& request, std::string_view more) {
   Json json = request;
@@ -234,7 +229,8 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   const std::size_t held = prefix::common_prefix(slots_[slot].tokens, saving.tokens);
   const std::size_t tail = slots_[slot].tokens.size() - held;
   const bool keeps_tail =
-      !hurry && static_cast<double>(tail) * ms_per_token_.value_or(prefix::kUnmeasuredMsPerToken) > kTailWorthKeepingMs;
+      !hurry &&
+      static_cast<double>(tail) * speed_.ms_per_token().value_or(prefix::kUnmeasuredMsPerToken) > kTailWorthKeepingMs;
   const std::string fingerprint = saving.fingerprint;
   std::string aside;
   if (keeps_tail) {
@@ -242,7 +238,7 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
         co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, slots_[slot].tokens.size()); });
     if (!part) co_return base::pass(part);
     aside = std::move(*part);
-    std::string body = file_body(aside);
+    std::string body = engine::slot_file(aside);
     const auto put_aside =
         co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
     if (!put_aside || !quiet()) {
@@ -268,7 +264,7 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
     slots_[slot].alike = done && plan_.exact ? alike_in(tokens.size()) : 0;
   }
   if (aside.empty()) co_return done;
-  std::string body = file_body(aside);
+  std::string body = engine::slot_file(aside);
   const auto back =
       co_await engine::call_engine(socket_, engine::slot_target(slot, "restore"), std::move(body), kSaving);
   co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
@@ -298,7 +294,7 @@ rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& toke
       domain::EngineTimings seen;
       seen.prompt_tokens = timings->value("prompt_n", std::int64_t{0});
       seen.prompt_ms = timings->value("prompt_ms", 0.0);
-      learn_speed(seen);
+      speed_.learn(seen);
     }
     if (!hurry && !quiet()) co_return gave_way();
   } while (at < tokens.size());
@@ -306,13 +302,13 @@ rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& toke
 }
 
 rt::Task<base::Status> PrefixSession::store_slot(unsigned slot, prefix::Saving saving) {
-  saving.prefill_ms_per_token = ms_per_token_;
+  saving.prefill_ms_per_token = speed_.ms_per_token();
   const std::string fingerprint = saving.fingerprint;
   const std::size_t count = saving.tokens.size();
   auto part = co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, count); });
   if (!part) co_return base::pass(part);
   const base::Mono begun = parts_.clock.now();
-  std::string body = file_body(*part);
+  std::string body = engine::slot_file(*part);
   const auto answer =
       co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
   if (!answer || answer->value("n_saved", std::size_t{0}) != count) {

@@ -11,8 +11,8 @@ using domain::ModelState;
 
 namespace {
 
-void remember(std::deque<double>& all_ms, base::Duration duration) {
-  all_ms.push_back(base::to_ms(duration));
+void remember(std::deque<double>& all_ms, double ms) {
+  all_ms.push_back(ms);
   if (all_ms.size() > Resident::kTimesRemembered) all_ms.pop_front();
 }
 
@@ -38,8 +38,8 @@ void Resident::request_began(base::Wall at) {
 
 void Resident::request_ended() { --in_flight_; }
 
-void Resident::started_in(base::Duration duration) { remember(start_ms_, duration); }
-void Resident::first_token_in(base::Duration duration) { remember(ttft_ms_, duration); }
+void Resident::started_in(base::Duration duration) { remember(start_ms_, base::to_ms(duration)); }
+void Resident::first_token_in(base::Duration duration) { remember(ttft_ms_, base::to_ms(duration)); }
 
 void Resident::recall(const PastTimes& past) {
   recall_times(start_ms_, past.starts);
@@ -52,6 +52,17 @@ void Resident::note_reading(base::Bytes read, base::Bytes weights, std::int64_t 
   reread_per_token_.reset();
   if (weights > 0 && tokens > 0 && read > weights)
     reread_per_token_ = (read - weights) / static_cast<base::Bytes>(tokens);
+}
+
+void Resident::answered_woken(const domain::EngineTimings& timings) {
+  const auto speed = speed_.ms_per_token();
+  if (!speed) return;
+  remember(wake_ms_, std::max(0.0, timings.prompt_ms - *speed * static_cast<double>(timings.prompt_tokens)));
+}
+
+std::optional<double> Resident::typical_wake_s() const {
+  const auto known = median_s(wake_ms_);
+  return known ? known : last_wake_s;
 }
 
 std::optional<double> Resident::typical_start_s() const { return median_s(start_ms_); }

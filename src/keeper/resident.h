@@ -13,6 +13,7 @@
 #include "engine/supervisor.h"
 #include "keeper/lessons.h"
 #include "keeper/needs.h"
+#include "keeper/prefill_speed.h"
 #include "keeper/prefix_session.h"
 #include "policy/keep_alive.h"
 
@@ -62,6 +63,14 @@ class Resident {
   // The median of those that are remembered; empty before the first.
   [[nodiscard]] std::optional<double> typical_ttft_s() const;
 
+  // What the engine says of an answer for which nothing was warmed, and of one that its weights came back beside, from
+  // the disk.
+  void answered_warm(const domain::EngineTimings& timings) { speed_.learn(timings); }
+  void answered_woken(const domain::EngineTimings& timings);
+  // What a request that wakes it waits longer than a warm one, in the median; before that is known, how long its
+  // weights took to come back. Empty before the first wake.
+  [[nodiscard]] std::optional<double> typical_wake_s() const;
+
   // What the supervisor says, with busy for an engine that a request is using, and hibernated.
   [[nodiscard]] domain::ModelState state() const;
   // Puts state, failure, process, counts and the estimate of a start into the view.
@@ -98,6 +107,8 @@ class Resident {
   std::optional<base::Wall> last_used_at_;
   std::deque<double> start_ms_;
   std::deque<double> ttft_ms_;
+  std::deque<double> wake_ms_;
+  PrefillSpeed speed_;
 };
 
 using Residents = std::map<domain::ModelId, std::shared_ptr<Resident>>;

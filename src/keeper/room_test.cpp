@@ -366,11 +366,13 @@ TEST_F(RoomTest, UnderPressureIdleModelsGiveMemoryBack) {
 }
 
 TEST_F(RoomTest, OfModelsThatPushEachOtherOutOneIsHeldOnPurposeAndTheOtherTakesLongerTurns) {
+  config.policy.pressure.thrash_share = 0.02;
+  config.policy.pressure.turn_per_load = 15;
   make_room(3 * kGB);
   memory.now.available = 2 * kGB;  // nothing stays of what hibernates
   add("a", 2 * kGB);
   add("b", 2 * kGB);
-  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 10;
+  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 2;
   for (int round = 0; round < 20 && count("thrashing") == 0; ++round) {
     use(round % 2 == 0 ? "a" : "b");
     pass_time(5s);
@@ -419,11 +421,12 @@ TEST_F(RoomTest, TurnsThatTakeNoTimeAreNoThrashing) {
 }
 
 TEST_F(RoomTest, TurnsThatReadNothingAgainAreNoThrashing) {
+  config.policy.pressure.thrash_share = 0.02;
   make_room(3 * kGB);
   add("a", 2 * kGB);
   add("b", 2 * kGB);
   memory.now.available = 6 * kGB;
-  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 10;
+  residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 2;
   for (int round = 0; round < 20; ++round) {
     use(round % 2 == 0 ? "a" : "b");
     pass_time(5s);

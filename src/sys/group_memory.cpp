@@ -37,8 +37,8 @@ std::optional<std::string_view> group_in(std::string_view line, int version) {
   const auto second = line.find(':', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
   const auto controllers = base::split(line.substr(first + 1, second - first - 1), ',');
-  const bool found = version == 2 ? line.starts_with("0::")
-                                  : std::ranges::find(controllers, "memory") != controllers.end();
+  const bool found =
+      version == 2 ? line.starts_with("0::") : std::ranges::find(controllers, "memory") != controllers.end();
   if (!found) return std::nullopt;
   return line.substr(second + 1);
 }
