@@ -33,14 +33,14 @@ std::uint32_t usual_prompt(const lab::Trace& trace, std::uint32_t model) {
   }
   if (tokens.empty()) return kLeastLengthy;
   std::ranges::sort(tokens);
-  return std::max(kLeastLengthy, tokens[tokens.size() / 2]);
+  return std::max(kBrief, tokens[tokens.size() / 2]);
 }
 
 // One model on its server, being measured: some starts, then the rest.
 class Subject {
  public:
-  Subject(const LiveServer& server, domain::ModelId id, std::uint32_t lengthy)
-      : server_(server), id_(std::move(id)), lengthy_(lengthy) {}
+  Subject(const LiveServer& server, domain::ModelId id, std::uint32_t usual)
+      : server_(server), id_(std::move(id)), usual_(usual) {}
 
   // A start, and behind it a short and a long prompt for the engine that serves. REQUIRES: it is stopped.
   base::Status start() {
@@ -50,7 +50,7 @@ class Subject {
     start_s_.push_back(lab::served_of(*cold, {}).load_s);
     auto brief = ask(kBrief);
     if (!brief) return std::unexpected(brief.error());
-    auto lengthy = ask(lengthy_);
+    auto lengthy = ask(std::max(kLeastLengthy, usual_));
     if (!lengthy) return std::unexpected(lengthy.error());
     auto found = lab::speeds_of(*brief, *lengthy);
     if (!found) return std::unexpected(found.error());
@@ -105,7 +105,7 @@ class Subject {
       auto model = server_.model(id_);
       if (!model) return std::unexpected(model.error());
       asleep = model->reserved;
-      auto woken = ask(kBrief);
+      auto woken = ask(usual_);  // weights come back beside what the prompt is evaluated for
       if (!woken) return std::unexpected(woken.error());
       seconds.push_back(std::max(kLeastSeconds, lab::served_of(*woken, size).load_s));
       if (!server_.pause(kUntilMeasured)) return std::unexpected(stopped());
@@ -126,7 +126,7 @@ class Subject {
 
   const LiveServer& server_;
   domain::ModelId id_;
-  std::uint32_t lengthy_;
+  std::uint32_t usual_;  // tokens of a prompt in the trace
   std::mt19937_64 seed_{std::random_device{}()};  // what an earlier measurement asked must not be remembered
   std::vector<double> start_s_;
   std::vector<double> stop_s_;

@@ -53,7 +53,8 @@ std::optional<Found> first_in(std::string_view text, std::optional<Found> (*find
 
 // A group outside of what is mounted (another namespace's) shows as the mount's own folder.
 std::string_view below(std::string_view group, std::string_view root) {
-  if (root == "/") return group == "/" ? "" : group;
+  if (group == "/" || !group.starts_with('/')) return "";
+  if (root == "/") return group;
   const bool inside = group.starts_with(root) && (group.size() == root.size() || group[root.size()] == '/');
   return inside ? group.substr(root.size()) : "";
 }

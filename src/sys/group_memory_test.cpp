@@ -42,6 +42,7 @@ TEST(MemoryGroups, AreNoneWhereNothingIsMountedOrNothingParses) {
   EXPECT_EQ(memory_groups("", "0::/a\n"), Groups{});
   EXPECT_EQ(memory_groups(kUnified, ""), Groups{});
   EXPECT_EQ(memory_groups(" - \n1 - cgroup2\n", "0\n0:\n::\n"), Groups{});
+  EXPECT_EQ(memory_groups(kUnified, "0::a\n"), (Groups{{2, "/sys/fs/cgroup"}})) << "no path";
 }
 
 class GroupMemoryTree : public MachineTree {
