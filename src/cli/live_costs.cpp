@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <random>
 
 #include "lab/observed.h"
@@ -17,7 +18,9 @@ using policy::Rung;
 constexpr std::uint32_t kBrief = 8;           // tokens
 constexpr std::uint32_t kLeastLengthy = 128;  // tokens
 constexpr std::uint32_t kAnswer = 24;         // tokens
+constexpr std::size_t kWakes = 5;             // of which the mean counts
 constexpr auto kIdle = 1s;                    // a start on a machine that had something else to do
+constexpr auto kAway = 5s;                    // between sleep and wake; memory that was free for long is slower to fill
 constexpr auto kUntilMeasured = 2500ms;       // the server measures an engine that has been idle for a second
 constexpr double kLeastSeconds = 0.001;       // of a rung that costs nothing to speak of
 
@@ -26,21 +29,29 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::uint32_t usual_prompt(const lab::Trace& trace, std::uint32_t model) {
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+// Lengths of prompts, short and long ones, as the trace has them: what a wake costs depends on them.
+std::vector<std::uint32_t> usual_prompts(const lab::Trace& trace, std::uint32_t model) {
   std::vector<std::uint32_t> tokens;
   for (const auto& request : trace.requests) {
-    if (request.model == model) tokens.push_back(request.prompt_tokens);
+    if (request.model == model) tokens.push_back(std::max(kBrief, request.prompt_tokens));
   }
-  if (tokens.empty()) return kLeastLengthy;
+  if (tokens.empty()) tokens.push_back(kLeastLengthy);
   std::ranges::sort(tokens);
-  return std::max(kBrief, tokens[tokens.size() / 2]);
+  std::vector<std::uint32_t> some;
+  for (std::size_t part = 0; part < kWakes; ++part)
+    some.push_back(tokens[(2 * part + 1) * tokens.size() / (2 * kWakes)]);
+  return some;
 }
 
 // One model on its server, being measured: some starts, then the rest.
 class Subject {
  public:
-  Subject(const LiveServer& server, domain::ModelId id, std::uint32_t usual)
-      : server_(server), id_(std::move(id)), usual_(usual) {}
+  Subject(const LiveServer& server, domain::ModelId id, std::vector<std::uint32_t> usual)
+      : server_(server), id_(std::move(id)), usual_(std::move(usual)) {}
 
   // A start, and behind it a short and a long prompt for the engine that serves. REQUIRES: it is stopped.
   base::Status start() {
@@ -50,7 +61,7 @@ class Subject {
     start_s_.push_back(lab::served_of(*cold, {}).load_s);
     auto brief = ask(kBrief);
     if (!brief) return std::unexpected(brief.error());
-    auto lengthy = ask(std::max(kLeastLengthy, usual_));
+    auto lengthy = ask(std::max(kLeastLengthy, usual_[kWakes / 2]));
     if (!lengthy) return std::unexpected(lengthy.error());
     auto found = lab::speeds_of(*brief, *lengthy);
     if (!found) return std::unexpected(found.error());
@@ -97,7 +108,7 @@ class Subject {
     std::vector<double> seconds;
     std::vector<double> sleep_s;
     base::Bytes asleep = 0;
-    for (int round = 0; round < kCostRounds; ++round) {
+    for (const std::uint32_t prompt : usual_) {
       auto can = server_.hibernate(id_);
       if (!can) return std::unexpected(can.error());
       if (!*can) return {};
@@ -105,12 +116,12 @@ class Subject {
       auto model = server_.model(id_);
       if (!model) return std::unexpected(model.error());
       asleep = model->reserved;
-      auto woken = ask(usual_);  // weights come back beside what the prompt is evaluated for
+      if (!server_.pause(kAway)) return std::unexpected(stopped());
+      auto woken = ask(prompt);  // weights come back beside what the prompt is evaluated for
       if (!woken) return std::unexpected(woken.error());
       seconds.push_back(std::max(kLeastSeconds, lab::served_of(*woken, size).load_s));
-      if (!server_.pause(kUntilMeasured)) return std::unexpected(stopped());
     }
-    costs_.ladder.add({Rung::hibernated, policy::Footprint::host(asleep), median(std::move(seconds))});
+    costs_.ladder.add({Rung::hibernated, policy::Footprint::host(asleep), mean(seconds)});
     costs_.sleep_s = median(std::move(sleep_s));
     return {};
   }
@@ -126,7 +137,7 @@ class Subject {
 
   const LiveServer& server_;
   domain::ModelId id_;
-  std::uint32_t usual_;  // tokens of a prompt in the trace
+  std::vector<std::uint32_t> usual_;              // tokens of prompts in the trace
   std::mt19937_64 seed_{std::random_device{}()};  // what an earlier measurement asked must not be remembered
   std::vector<double> start_s_;
   std::vector<double> stop_s_;
@@ -191,7 +202,7 @@ base::Status measure_costs(const LiveServer& server, lab::Trace& trace, Console&
   if (auto done = stop_all(server, trace); !done) return done;
   std::vector<Subject> subjects;
   for (std::uint32_t index = 0; index < trace.models.size(); ++index)
-    subjects.emplace_back(server, trace.models[index].id, usual_prompt(trace, index));
+    subjects.emplace_back(server, trace.models[index].id, usual_prompts(trace, index));
   ProgressLine progress(console);
   const base::Mono begun = console.clock.now();
   return measure_all(subjects, trace, [&](double done) {
