@@ -258,6 +258,12 @@ void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
 
 void read_singly(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_RANDOM); }
 
+void write_back(int fd) {
+  const ErrnoGuard guard;
+  constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  (void)::sync_file_range(fd, 0, 0, kAll);
+}
+
 void unmap_pages(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_DONTNEED); }
 
 int make_cold(void* at, std::size_t bytes) { return advise(at, bytes, MADV_COLD); }

@@ -133,7 +133,9 @@ void hibernate(const Command& command, Reply& reply) {
     page_out_range(run, mapping.begin, mapping.end - mapping.begin);
   }
   for (const ModelFile& file : model_files().files()) {
-    if (drop && file.fd >= 0 && reply.reason == Reason::kNone) (void)os::drop_cache(file.fd);
+    if (!drop || file.fd < 0 || reply.reason != Reason::kNone) continue;
+    os::write_back(file.fd);  // a model that was written a moment ago
+    (void)os::drop_cache(file.fd);
   }
 }
 

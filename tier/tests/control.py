@@ -249,6 +249,17 @@ class Engine:
                     return int(line.split()[1]) * 1024
         return None
 
+    def held_of(self, path):
+        """Bytes of a file that the process has mapped and holds."""
+        held, inside = 0, False
+        with open(f"/proc/{self.engine_pid()}/smaps", encoding="ascii") as smaps:
+            for line in smaps:
+                if "-" in line.split(" ", 1)[0]:
+                    inside = line.rstrip().endswith(path)
+                elif inside and line.startswith("Rss:"):
+                    held += int(line.split()[1]) * 1024
+        return held
+
     def engine_pid(self):
         hello = self.hello()
         return hello.pid if hello is not None else self.process.pid
