@@ -205,6 +205,13 @@ class RoomFixture : public testing::Test {
     scripts[id(name)].crash();
     settle();
   }
+  // Of "a" and "b", every five seconds.
+  void take_turns(int requests) {
+    for (int number = 0; number < requests; ++number) {
+      use(number % 2 == 0 ? "a" : "b");
+      pass_time(std::chrono::seconds(5));
+    }
+  }
   void pass_time(base::Duration span) {
     clock.advance(span);
     room->look_again();

@@ -412,10 +412,7 @@ TEST_F(RoomTest, TurnsThatTakeNoTimeAreNoThrashing) {
   add("a", 2 * kGB);
   add("b", 2 * kGB);
   residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 0.2;
-  for (int round = 0; round < 40; ++round) {
-    use(round % 2 == 0 ? "a" : "b");
-    pass_time(5s);
-  }
+  take_turns(40);
   EXPECT_EQ(script("a").wakes + script("b").wakes, 38);
   EXPECT_EQ(count("thrashing"), 0U);
 }
@@ -427,10 +424,7 @@ TEST_F(RoomTest, TurnsThatReadNothingAgainAreNoThrashing) {
   add("b", 2 * kGB);
   memory.now.available = 6 * kGB;
   residents[id("a")]->last_wake_s = residents[id("b")]->last_wake_s = 2;
-  for (int round = 0; round < 20; ++round) {
-    use(round % 2 == 0 ? "a" : "b");
-    pass_time(5s);
-  }
+  take_turns(20);
   EXPECT_EQ(script("a").wakes + script("b").wakes, 18);
   EXPECT_EQ(count("thrashing"), 0U);
 }
