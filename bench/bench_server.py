@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "support"))
 from server_process import ServerProcess  # noqa: E402
@@ -35,6 +36,15 @@ class BenchServer(ServerProcess):
         connection.request("POST" if body else "GET", path, json.dumps(body) if body else None)
         answer = connection.getresponse()
         return answer.status, answer.headers, json.loads(answer.read())
+
+    def model(self, name):
+        return self.ask(f"/hearth/v1/models/{name}")[1]
+
+    def wait_packed(self, name, seconds=20):
+        """After its first load, so that all that follow are alike."""
+        until = time.monotonic() + seconds
+        while self.model(name)["layers"]["packed"]["state"] != "warm" and time.monotonic() < until:
+            time.sleep(0.2)
 
     def ask(self, path, body=None):
         """Headers and body of an answer that is to be one."""

@@ -6,6 +6,7 @@
 #include "rt/crash_log.h"
 
 namespace hearth::http {
+
 LayerJobs::LayerJobs(rt::asio::any_io_executor executor, ModelShelf& shelf, RequestJournal& journal)
     : shelf_(shelf), journal_(journal), tasks_(std::move(executor), rt::log_crash_of("a layer change")) {}
 

@@ -53,6 +53,12 @@ base::Bytes packed_bytes(const std::string& folder) {
   return bytes;
 }
 
+Lease::Paid paid_by(const Resident& resident, const engine::Ready& ready) {
+  if (ready.start) return Lease::Paid::start;
+  if (resident.pages_kept()) return Lease::Paid::wake_of_kept_pages;
+  return resident.hibernated() || resident.waking ? Lease::Paid::wake : Lease::Paid::nothing;
+}
+
 }  // namespace
 
 Keeper::Keeper(KeeperParts parts)
@@ -244,10 +250,7 @@ rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId i
   note_ready(**resident, *ready);
   const Lease::Surroundings surroundings{parts_.clock, counters_, host_};
   const bool wakes = (*resident)->hibernated();
-  Lease::Paid paid = Lease::Paid::nothing;
-  if (wakes || (*resident)->waking)
-    paid = (*resident)->pages_kept() ? Lease::Paid::wake_of_kept_pages : Lease::Paid::wake;
-  if (ready->start) paid = Lease::Paid::start;
+  const Lease::Paid paid = paid_by(**resident, *ready);
   (*resident)->set_hibernated(false);
   if (wakes) tasks_.spawn(wake_beside(id, *resident));
   const auto on_end = [this, id](Resident& left) {

@@ -11,7 +11,7 @@ class PrefillSpeed {
  public:
   static constexpr std::int64_t kLeastTokens = 64;  // fewer tell more of what every request costs
 
-  // Later answers count more. REQUIRES: nothing but the prompt was waited for.
+  // Later answers count more. Which answers tell something is for the caller to say.
   void learn(const domain::EngineTimings& timings) {
     if (timings.prompt_tokens < kLeastTokens || !(timings.prompt_ms > 0)) return;
     const double now = timings.prompt_ms / static_cast<double>(timings.prompt_tokens);

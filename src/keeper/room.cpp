@@ -164,9 +164,9 @@ policy::FitAsk Room::ask_of(const policy::Waiting& who, const Resident& resident
   return ask;
 }
 
-policy::ResidencyDecision Room::decision_for(const policy::Waiting& who, const policy::FitAsk& ask,
-                                             bool spare_waiting) const {
-  const auto models = held_for(who, spare_waiting);
+policy::ResidencyDecision Room::decision_for(const policy::Waiting& who, const Resident& resident,
+                                             const policy::FitAsk& ask, bool spare_waiting) const {
+  const auto models = held_for(who, resident, spare_waiting);
   const auto queue = others(who.ticket);
   const policy::ResidencySnapshot snapshot{.models = models,
                                            .queue = queue,
@@ -181,31 +181,29 @@ Room::Look Room::look(const policy::Waiting& who, const Resident& resident,
                       std::vector<policy::Quantisation> smaller) const {
   policy::FitAsk ask = ask_of(who, resident);
   ask.quantisations = std::move(smaller);
-  Look look{.decision = decision_for(who, ask, true), .its_turn = ahead_of(who).empty()};
+  Look look{.decision = decision_for(who, resident, ask, true), .its_turn = ahead_of(who).empty()};
   // Two that wait for what the other one still holds would wait for ever.
   if (look.its_turn && look.decision.action == ResidencyAction::wait && everything_idle())
-    look.decision = decision_for(who, ask, false);
+    look.decision = decision_for(who, resident, ask, false);
   return look;
 }
 
-std::vector<policy::Held> Room::held_for(const policy::Waiting& who, bool spare_waiting) const {
+std::vector<policy::Held> Room::held_for(const policy::Waiting& who, const Resident& resident,
+                                         bool spare_waiting) const {
   auto models = books_.held(waiters(), spare_waiting);
+  if (!thrashing_) return models;
+  const auto turn = policy::thrashing_turn(books_.load_s(who.model, resident), parts_.config.policy.pressure);
   for (auto& model : models)
-    model.in_use = model.in_use || held_on_purpose(model, who);
+    model.in_use = model.in_use || held_on_purpose(model, who, turn);
   return models;
 }
 
-bool Room::held_on_purpose(const policy::Held& model, const policy::Waiting& who) const {
-  if (!thrashing_ || model.id == who.model || model.rung != policy::Rung::serving) return false;
+// REQUIRES: there is thrashing.
+bool Room::held_on_purpose(const policy::Held& model, const policy::Waiting& who, base::Duration turn) const {
+  if (model.id == who.model || model.rung != policy::Rung::serving) return false;
   if (!contains(thrashing_->keep, model.id) || who.service_class < model.service_class) return false;
   const auto now = parts_.clock.now();
-  const auto turn = policy::thrashing_turn(reload_s(who.model), parts_.config.policy.pressure);
   return now - model.last_used < turn && now - who.since < turn;
-}
-
-double Room::reload_s(const ModelId& id) const {
-  const auto found = parts_.residents.find(id);
-  return found == parts_.residents.end() ? 0 : books_.load_s(id, *found->second);
 }
 
 bool Room::everything_idle() const {

@@ -136,14 +136,14 @@ class Room {
                                                                Look& look);
   [[nodiscard]] Look look(const policy::Waiting& who, const Resident& resident,
                           std::vector<policy::Quantisation> smaller = {}) const;
-  [[nodiscard]] policy::ResidencyDecision decision_for(const policy::Waiting& who, const policy::FitAsk& ask,
-                                                       bool spare_waiting) const;
+  [[nodiscard]] policy::ResidencyDecision decision_for(const policy::Waiting& who, const Resident& resident,
+                                                       const policy::FitAsk& ask, bool spare_waiting) const;
   [[nodiscard]] policy::FitAsk ask_of(const policy::Waiting& who, const Resident& resident) const;
   // Every model with what it holds, as this request may ask for it. Some are held on purpose while models push each
   // other out: they count as in use for a turn.
-  [[nodiscard]] std::vector<policy::Held> held_for(const policy::Waiting& who, bool spare_waiting) const;
-  [[nodiscard]] double reload_s(const domain::ModelId& id) const;
-  [[nodiscard]] bool held_on_purpose(const policy::Held& model, const policy::Waiting& who) const;
+  [[nodiscard]] std::vector<policy::Held> held_for(const policy::Waiting& who, const Resident& resident,
+                                                   bool spare_waiting) const;
+  [[nodiscard]] bool held_on_purpose(const policy::Held& model, const policy::Waiting& who, base::Duration turn) const;
   [[nodiscard]] bool may_pass(const policy::Waiting& who, const policy::ResidencyDecision& decision);
   [[nodiscard]] std::vector<const Place*> ahead_of(const policy::Waiting& who) const;
   [[nodiscard]] bool everything_idle() const;

@@ -94,10 +94,12 @@ base::Bytes reclaimable(const GroupFolder& group, const std::string& sys) {
   return count("inactive_file") + count("active_file") + count("slab_reclaimable");
 }
 
-std::optional<GroupMemory> memory_of(const GroupFolder& group, const std::string& sys) {
+// Asked often, and most groups have no limit: of those no more is read.
+std::optional<GroupMemory> memory_of(const GroupFolder& group, const std::string& sys, base::Bytes total) {
   const auto limit = limit_of(group, sys);
+  if (!limit || *limit >= total) return std::nullopt;
   const auto used = number_of(group, sys, group.version == 1 ? "memory.usage_in_bytes" : "memory.current");
-  if (!limit || !used) return std::nullopt;
+  if (!used) return std::nullopt;
   const base::Bytes held = *used - std::min(*used, reclaimable(group, sys));
   return GroupMemory{*limit, *limit - std::min(*limit, held), group.version};
 }
@@ -111,10 +113,11 @@ std::vector<GroupFolder> memory_groups(std::string_view mountinfo, std::string_v
   return groups;
 }
 
-std::optional<GroupMemory> group_memory(const std::vector<GroupFolder>& groups, const std::string& sys) {
+std::optional<GroupMemory> group_memory(const std::vector<GroupFolder>& groups, const std::string& sys,
+                                        base::Bytes total) {
   std::optional<GroupMemory> least;
   for (const GroupFolder& group : groups) {
-    const auto memory = memory_of(group, sys);
+    const auto memory = memory_of(group, sys, total);
     if (!memory) continue;
     if (!least) least = memory;
     if (memory->limit < least->limit) least->limit = memory->limit, least->version = memory->version;

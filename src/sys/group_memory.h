@@ -27,8 +27,10 @@ struct GroupMemory {
   base::Bytes available = 0;  // until the limit, page cache counted as free
   int version = 2;
 };
-// Of the group that leaves least. Empty where no group has a limit. `sys`: where /sys is.
-[[nodiscard]] std::optional<GroupMemory> group_memory(const std::vector<GroupFolder>& groups, const std::string& sys);
+// Of the group that leaves least. Empty where every group allows as much as the machine has, `total`, or more. `sys`:
+// where /sys is.
+[[nodiscard]] std::optional<GroupMemory> group_memory(const std::vector<GroupFolder>& groups, const std::string& sys,
+                                                      base::Bytes total);
 
 // Percent of the last 10 s in which somebody in this process's own group waited for memory; version 2 only.
 [[nodiscard]] std::optional<double> group_pressure(const std::vector<GroupFolder>& groups, const std::string& sys);

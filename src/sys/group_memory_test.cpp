@@ -47,7 +47,9 @@ TEST(MemoryGroups, AreNoneWhereNothingIsMountedOrNothingParses) {
 
 class GroupMemoryTree : public MachineTree {
  protected:
-  [[nodiscard]] std::optional<GroupMemory> read(const Groups& groups) const { return group_memory(groups, root_); }
+  [[nodiscard]] std::optional<GroupMemory> read(const Groups& groups) const {
+    return group_memory(groups, root_, 1000000);
+  }
 };
 
 TEST_F(GroupMemoryTree, CountsPageCacheAsFree) {

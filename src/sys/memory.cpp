@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "sys/files.h"
@@ -55,8 +56,8 @@ MemoryReading LinuxMemory::memory() const {
   const auto text = text_of(proc_ + "/meminfo");
   MemoryReading reading{value_of(text, "MemTotal"), value_of(text, "MemAvailable"), value_of(text, "Cached"),
                         value_of(text, "SwapTotal"), value_of(text, "SwapFree")};
-  const auto group = group_memory(groups_, sys_);
-  if (!group || (reading.total && group->limit >= *reading.total)) return reading;
+  const auto group = group_memory(groups_, sys_, reading.total.value_or(std::numeric_limits<base::Bytes>::max()));
+  if (!group) return reading;
   reading.total = reading.group_limit = group->limit;
   reading.available = std::min(reading.available.value_or(group->available), group->available);
   return reading;
