@@ -64,7 +64,7 @@ def ask(world, model, system, user, limit=1, ids=False, **more):
     assert first and timings, "the answer ended without a token"
     record = world.record(reply.headers["x-hearth-request-id"])
     stages = {stage["stage"]: stage for stage in record["stages"]}
-    return {"ms": first, "cached": timings["cache_n"], "tokens": timings["cache_n"] + timings["prompt_n"], "ids": tokens,
+    return {"ms": first, "per_token": timings["predicted_per_token_ms"], "cached": timings["cache_n"], "tokens": timings["cache_n"] + timings["prompt_n"], "ids": tokens,
             "restored": stages["prefix_restore"].get("tokens") or 0, "stages": {name: stage["ms"] for name, stage in stages.items() if stage["ms"]}}
 
 

@@ -31,7 +31,7 @@ std::string find_tier_library() {
 }
 
 engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact::StoredModel& model,
-                               const config::ModelConfig& config) {
+                               const config::ModelConfig& config, const std::string& exact_why) {
   auto tuned = engine::choose_start_flags({.engine_build = engine.build,
                                            .backends = engine.backends,
                                            .context_set = config.context.has_value(),
@@ -42,7 +42,7 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
           .context = config.context,
           .slots = config.slots,
           .tuned = std::move(tuned.flags),
-          .tuned_why = std::move(tuned.why),
+          .tuned_why = tuned.why + (tuned.why.empty() || exact_why.empty() ? "" : "; ") + exact_why,
           .flags = config.flags};
 }
 
@@ -183,6 +183,8 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   const artifact::Manifest& manifest = model.manifest;
   const domain::ModelId id = manifest.id;
   config::ModelConfig config = config_.effective_for(id);
+  const Exactness exactness = co_await exactness_for(model, *engine, config);
+  config.flags.insert(config.flags.end(), exactness.added.flags.begin(), exactness.added.flags.end());
   const base::Bytes budget = keeper_->room().config().budget;
   keeper::ServeShape shape{.context = config.context,
                            .slots = config.slots.value_or(kDefaultSlots),
@@ -195,7 +197,7 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   shape.prompt_cache = keeper::prompt_cache_for(manifest, shape, budget, config_.prefix().memory);
   engine::LlamaStarter::Parts starter{io_.get_executor(),        processes_, stats_, files_, run_folder_,
                                       engine::own_environment(), {}};
-  engine::LaunchSpec launch = launch_spec(*engine, model, config);
+  engine::LaunchSpec launch = launch_spec(*engine, model, config, exactness.added.why);
   launch.prompt_cache_mib = static_cast<std::uint32_t>(shape.prompt_cache >> 20);
   if (const std::string key = packed_key_of(model); !key.empty()) {
     launch.tier = engine::TierLaunch{.library = tier_library_,
@@ -205,15 +207,8 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                      .quota = config_.engine().packed_quota};
     packed_keys_[id.text()] = key;
   }
-  std::optional<prefix::BatchRule> rule;
-  if (prefixes_ && config_.prefix().exact) {
-    rule = co_await pool_.run([&] { return exact_rule(model, *engine, config); });
-    if (!rule)
-      spdlog::warn("{}: nothing of a prompt is reused with [prefix] exact: {}", id.text(),
-                   prefix::exact_reuse(rule, 0, 0).why);
-  }
   keeper::Service service;
-  service.prefix = prefix_session(model, *engine, rule, launch);
+  service.prefix = prefix_session(model, *engine, exactness.rule, launch);
   engine::Supervisor::Parts parts{io_.get_executor(),
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,
@@ -231,6 +226,16 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   service.context = context_of_one_request(config, manifest);
   service.needs = keeper::needs_of(manifest, shape);
   co_return service;
+}
+
+rt::Task<Exactness> App::exactness_for(const artifact::StoredModel& model, const domain::EngineInfo& engine,
+                                       const config::ModelConfig& config) {
+  if (!prefixes_ || !config_.prefix().exact) co_return Exactness{};
+  auto exactness = co_await pool_.run([&] { return exactness_of(model, engine, config); });
+  if (!exactness.rule)
+    spdlog::warn("{}: nothing of a prompt is reused with [prefix] exact: {}", model.manifest.id.text(),
+                 prefix::exact_reuse(exactness.rule, 0, 0).why);
+  co_return exactness;
 }
 
 std::shared_ptr<keeper::PrefixSession> App::prefix_session(const artifact::StoredModel& model,

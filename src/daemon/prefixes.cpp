@@ -58,6 +58,10 @@ bool is_plain(const std::string& path) {
          !gguf->metadata.contains("llama.attention.sliding_window");
 }
 
+prefix::BatchFacts batch_facts(const domain::EngineInfo& engine, const config::ModelConfig& config, bool plain_model) {
+  return {.build = engine.build, .backends = engine.backends, .flags = config.flags, .plain_model = plain_model};
+}
+
 base::Error not_kept() {
   return {ErrorCode::unsupported,
           "prefixes are not kept here; see [prefix] enabled in the configuration and the server's log"};
@@ -83,6 +87,15 @@ std::unique_ptr<keeper::PrefixTier> open_prefixes(const config::Config& config, 
                                                                         std::move(on_event)});
 }
 
+Exactness exactness_of(const artifact::StoredModel& model, const domain::EngineInfo& engine,
+                       const config::ModelConfig& config) {
+  prefix::BatchFacts facts = batch_facts(engine, config, is_plain(model.path));
+  Exactness exactness{.rule = std::nullopt, .added = prefix::exact_flags(facts)};
+  facts.flags.insert(facts.flags.end(), exactness.added.flags.begin(), exactness.added.flags.end());
+  exactness.rule = prefix::batch_rule(facts);
+  return exactness;
+}
+
 base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& model, const domain::EngineInfo& engine,
                                                const config::ModelConfig& config, unsigned slots, bool exact) {
   prefix::FingerprintParts parts;
@@ -93,6 +106,10 @@ base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& mode
   if (config.context) parts.context = *config.context;
   if (config.slots) parts.slots = *config.slots;
   parts.flags = config.flags;
+  if (exact) {
+    const auto added = prefix::exact_flags(batch_facts(engine, config, true));
+    parts.flags.insert(parts.flags.end(), added.flags.begin(), added.flags.end());
+  }
   parts.files = files_named_in(config.flags);
   parts.exact = exact;
   const std::string build = parts.engine_build;
@@ -106,12 +123,6 @@ base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& mode
                             .slots = slots,
                             .exact = exact,
                             .rule = std::nullopt};
-}
-
-std::optional<prefix::BatchRule> exact_rule(const artifact::StoredModel& model, const domain::EngineInfo& engine,
-                                            const config::ModelConfig& config) {
-  return prefix::batch_rule(
-      {.build = engine.build, .backends = engine.backends, .flags = config.flags, .plain_model = is_plain(model.path)});
 }
 
 rt::Task<std::vector<PrefixView>> TierPrefixes::list() {

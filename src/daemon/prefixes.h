@@ -19,18 +19,22 @@ namespace hearth::daemon {
                                                                 const base::Clock& clock,
                                                                 std::function<void(domain::Event)> on_event);
 
-// What identifies the states of this model under this engine and configuration. Looks at the files that flags name.
+// How exact answers are kept ([prefix] exact); without it all of this is empty.
+struct Exactness {
+  std::optional<prefix::BatchRule> rule;  // how this engine computes this model; empty: not known, nothing is reused
+  prefix::ExactFlags added;               // to the flags of the configuration
+};
+// Reads the head of the model's file; blocks.
+[[nodiscard]] Exactness exactness_of(const artifact::StoredModel& model, const domain::EngineInfo& engine,
+                                     const config::ModelConfig& config);
+
+// What identifies the states of this model under this engine and configuration, in which `exact` comes with the flags
+// that it adds to an engine whose rule is known. Looks at the files that flags name.
 // Errors: unsupported when not everything is known.
 [[nodiscard]] base::Result<keeper::PrefixPlan> plan_prefixes(const artifact::StoredModel& model,
                                                              const domain::EngineInfo& engine,
                                                              const config::ModelConfig& config, unsigned slots,
                                                              bool exact);
-
-// For [prefix] exact: how this engine computes this model. Reads the head of the model's file; blocks. Empty where it
-// is not known.
-[[nodiscard]] std::optional<prefix::BatchRule> exact_rule(const artifact::StoredModel& model,
-                                                          const domain::EngineInfo& engine,
-                                                          const config::ModelConfig& config);
 
 class TierPrefixes final : public http::PrefixShelf {
  public:

@@ -34,6 +34,15 @@ std::optional<std::string_view> value_of(const std::vector<std::string>& flags, 
   return std::nullopt;
 }
 
+// Flash attention on a CPU takes many tokens at once only where keys and values are both of these types.
+bool attends_in_tiles(const std::vector<std::string>& flags) {
+  const auto flash = value_of(flags, "-fa", "--flash-attn");
+  if (flash == "off" || flash == "0") return false;
+  const auto in_tiles = [](std::string_view type) { return type == "f16" || type == "f32"; };
+  return in_tiles(value_of(flags, "-ctk", "--cache-type-k").value_or("f16")) &&
+         in_tiles(value_of(flags, "-ctv", "--cache-type-v").value_or("f16"));
+}
+
 std::optional<std::size_t> number_in(std::optional<std::string_view> text, std::size_t otherwise) {
   if (!text) return otherwise;
   std::size_t number = 0;
@@ -59,11 +68,21 @@ std::optional<BatchRule> batch_rule(const BatchFacts& facts) {
   const auto micro = number_in(value_of(facts.flags, "-ub", "--ubatch-size"), rule.batch);
   if (!batch || !micro) return std::nullopt;
   rule.batch = *micro;
-  const auto flash = value_of(facts.flags, "-fa", "--flash-attn");
-  if (flash == "off" || flash == "0") rule.many = kManyForKernels;
+  if (!attends_in_tiles(facts.flags)) rule.many = kManyForKernels;
   // The last batch of a round ends at --batch-size too.
   if (rule.batch < kLeastBatch || rule.batch % rule.group != 0 || *batch % rule.batch != 0) return std::nullopt;
   return rule;
+}
+
+ExactFlags exact_flags(const BatchFacts& facts) {
+  const auto chosen = [&](std::string_view brief, std::string_view full) {
+    return value_of(facts.flags, brief, full).has_value();
+  };
+  if (!batch_rule(facts) || !attends_in_tiles(facts.flags) || chosen("-ctk", "--cache-type-k") ||
+      chosen("-ctv", "--cache-type-v"))
+    return {};
+  return {{"--cache-type-k", "bf16"},
+          "--cache-type-k bf16, with which a few tokens after a prefix are computed like many ([prefix] exact)"};
 }
 
 std::size_t computed_alike(const BatchRule& rule, std::size_t from, std::size_t prompt) {

@@ -3,8 +3,9 @@
 //
 // An engine evaluates what it does not reuse in batches, from the first such token on. The bits that it computes for a
 // token depend on how many tokens are in its batch, and on its place in it: llama-server's flash attention on a CPU
-// takes another path below 64 tokens, its matrix kernels another below 4, and for the last tokens that make no whole
-// group of 4. Found by comparing the cache's cells, row by row (docs/prefix.md, "Exact").
+// takes another path below 64 tokens (where keys and values are f16 or f32), its matrix kernels another
+// below 4, and for the last tokens that make no whole group of 4. Found by comparing the cache's cells, row by row
+// (docs/prefix.md, "Exact answers").
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -29,6 +30,14 @@ struct BatchFacts {
 };
 // Empty where the engine's batches, or what depends on them, are not known: also for every build that was not compared.
 [[nodiscard]] std::optional<BatchRule> batch_rule(const BatchFacts& facts);
+
+// What Hearth adds to an engine's flags where answers are to be exact. Empty where that spares nothing, where the rule
+// is not known, or where the configuration's flags choose the cache's types.
+struct ExactFlags {
+  std::vector<std::string> flags;
+  std::string why;  // one sentence without a full stop
+};
+[[nodiscard]] ExactFlags exact_flags(const BatchFacts& facts);
 
 // Of a prompt evaluated from token `from` on: the tokens before which everything was computed as it would be in the
 // midst of a long prompt. `from` is a multiple of the group.

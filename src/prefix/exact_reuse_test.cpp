@@ -75,6 +75,35 @@ TEST(BatchRuleOf, TheFlagsThatDecideIt) {
   EXPECT_EQ(with({"-ub", "256", "--rope-freq-base", "400000"}), (BatchRule{256, 64, 4}));
 }
 
+TEST(BatchRuleOf, OnlySomeTypesOfKeysAndValuesAreAttendedInTiles) {
+  for (const auto& flags : {std::vector<std::string>{"-ctk", "bf16"},
+                            {"--cache-type-v", "q8_0"},
+                            {"-ctk", "q8_0", "-ctv", "q8_0"},
+                            {"-ctk", "bf16", "-ctv", "bf16"}})
+    EXPECT_EQ(with(flags), (BatchRule{512, 4, 4})) << flags.back();
+  EXPECT_EQ(with({"-ctk", "f32"}), (BatchRule{512, 64, 4}));
+  EXPECT_EQ(with({"-ctk", "f32", "-ctv", "f32"}), (BatchRule{512, 64, 4}));
+  EXPECT_EQ(with({"--cache-type-k", "bf16", "-ctk", "f16"}), (BatchRule{512, 64, 4}));
+}
+
+ExactFlags added_to(std::vector<std::string> flags, bool plain = true) {
+  return exact_flags({.build = "11669", .backends = {"cpu-zen4"}, .flags = std::move(flags), .plain_model = plain});
+}
+
+TEST(ExactFlags, LetAFewTokensAfterAPrefixBeComputedLikeMany) {
+  const auto added = added_to({"--threads", "2"});
+  EXPECT_EQ(with(added.flags), (BatchRule{512, 4, 4}));
+  EXPECT_NE(added.why.find("--cache-type-k bf16"), std::string::npos);
+}
+
+TEST(ExactFlags, AreNoneWhereTheConfigurationChoseOrTheySpareNothing) {
+  for (const char* flag : {"-ctk", "--cache-type-k", "-ctv", "--cache-type-v"})
+    EXPECT_TRUE(added_to({flag, "f16"}).flags.empty()) << flag;
+  EXPECT_TRUE(added_to({"--flash-attn", "off"}).flags.empty());
+  EXPECT_TRUE(added_to({"--kv-unified"}).flags.empty());
+  EXPECT_TRUE(added_to({}, false).flags.empty());
+}
+
 TEST(BatchRuleOf, IsUnknownRatherThanGuessed) {
   for (const char* flag : {"--kv-unified", "--lora", "--model-draft", "--spec-type", "--ubatch-size=99"})
     EXPECT_FALSE(with({flag, "x"})) << flag;
