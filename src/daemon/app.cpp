@@ -123,15 +123,15 @@ base::Status App::open() {
   estimates_ = open_estimates(settings.data_dir, clock_.wall());
   prefixes_ = open_prefixes(config_, files_, pool_, pages_, clock_,
                             [this](domain::Event event) { journal_.post_event(std::move(event)); });
-  keeper_ = std::make_unique<keeper::Keeper>(
-      keeper::KeeperParts{io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
-                          [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
-                          [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
-                          [this](domain::ModelView& view) { describe_configured(view); },
-                          [this](const domain::ModelId& id) { return keep_rule_of(id); },
-                          [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash(),
-                          [this](const artifact::StoredModel& model) { return prefix_held(model); },
-                          room_config(config_, memory_), warming_rule(config_, memory_), &zone_, estimates_.get()});
+  keeper_ = std::make_unique<keeper::Keeper>(keeper::KeeperParts{
+      io_.get_executor(), pool_, *store_, stats_, pages_, memory_, clock_,
+      [this](artifact::StoredModel model) { return serve_model(std::move(model)); },
+      [this](const artifact::StoredModel& model) { return packed_folder_of(model); },
+      [this](domain::ModelView& view) { describe_configured(view); },
+      [this](const domain::ModelId& id) { return keep_rule_of(id); },
+      [this](domain::Event event) { journal_.add_event(std::move(event)); }, log_crash(),
+      [this](const artifact::StoredModel& model) { return prefix_held(model); }, room_config(config_, memory_),
+      warming_rule(config_, memory_), &zone_, processes_.may_lower_niceness(), estimates_.get()});
   make_packed_quota();
   remember();
   gate_ = std::make_unique<KeeperGate>(*keeper_);

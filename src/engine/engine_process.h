@@ -36,6 +36,9 @@ class EngineProcess {
   // The stop ladder; true when it has ended, false when even killing did not end it in time.
   [[nodiscard]] virtual rt::Task<bool> stop() = 0;
 
+  // How much nicer than this process its threads are (sys::Processes::set_niceness). Errors are logged.
+  virtual void set_niceness(int) {}
+
   [[nodiscard]] virtual int pid() const = 0;
   [[nodiscard]] virtual const std::string& socket_path() const = 0;
 

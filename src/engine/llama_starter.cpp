@@ -1,6 +1,7 @@
 #include "engine/llama_starter.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -34,7 +35,8 @@ class LlamaProcess final : public EngineProcess {
  public:
   LlamaProcess(const LlamaStarter::Parts& parts, sys::SpawnedProcess process, std::string base_path, Tier tier,
                std::string flags)
-      : stats_(parts.stats),
+      : processes_(parts.processes),
+        stats_(parts.stats),
         files_(parts.files),
         stop_(parts.stop),
         flags_(std::move(flags)),
@@ -56,6 +58,10 @@ class LlamaProcess final : public EngineProcess {
     co_return stopped != Stopped::stuck;
   }
 
+  void set_niceness(int niceness) override {
+    if (child_.ended()) return;
+    if (const auto set = processes_.set_niceness(pid(), niceness); !set) spdlog::warn("{}", set.error().message);
+  }
   [[nodiscard]] sys::ProcReading reading() const override { return stats_.read(child_.identity().pid); }
   [[nodiscard]] std::uint64_t output_bytes() const override { return child_.log().bytes(); }
   [[nodiscard]] std::vector<std::string> last_lines() const override { return child_.log().lines(); }
@@ -88,6 +94,7 @@ class LlamaProcess final : public EngineProcess {
     if (tier_.link) co_await tier_.link->run();
   }
 
+  sys::Processes& processes_;
   const sys::ProcStats& stats_;
   sys::Files& files_;
   StopLimits stop_;

@@ -138,6 +138,7 @@ base::Status Supervisor::make_process() {
   process_ = std::move(*process);
   observation_->flags = process_->start_flags();
   gone_ = false;
+  if (niceness_ != 0) process_->set_niceness(niceness_);
   follow_tier();
   group_.spawn(run_process());
   tell("process_started", std::nullopt);
@@ -305,6 +306,12 @@ rt::Task<base::Status> Supervisor::shut_down() {
   const base::Duration patience = 1s;  // its last steps
   if (stopped) (void)co_await group_.join(patience);
   co_return stopped;
+}
+
+void Supervisor::set_niceness(int niceness) {
+  if (niceness == niceness_) return;
+  niceness_ = niceness;
+  if (process_) process_->set_niceness(niceness);
 }
 
 std::optional<int> Supervisor::pid() const { return process_ ? std::optional(process_->pid()) : std::nullopt; }

@@ -91,6 +91,10 @@ class Supervisor {
   // Told whenever state() has become ready, or at rest (cold, failed). Must not call back into the supervisor.
   void on_settled(std::function<void()> handler) { on_settled_ = std::move(handler); }
 
+  // How much nicer than this process its engine is, the one that runs and those to come. At first 0.
+  void set_niceness(int niceness);
+  [[nodiscard]] int niceness() const { return niceness_; }
+
   // cold, starting, ready, stopping or failed.
   [[nodiscard]] domain::ModelState state() const { return state_; }
   // Why it is failed; also while the start after a failure is under way.
@@ -149,6 +153,7 @@ class Supervisor {
   base::Wall process_started_at_;
   std::vector<std::string> last_lines_;
   std::uint64_t generation_ = 0;
+  int niceness_ = 0;
   std::uint64_t failed_generation_ = 0;  // the last that ended by itself
   std::string exit_reason_;              // of that one
   std::function<void()> on_settled_;     // may be empty

@@ -14,13 +14,18 @@ namespace hearth::keeper {
 
 class Claim {
  public:
-  // `on_end` is told, last of all, that the claim is over.
-  Claim(std::shared_ptr<Resident> resident, std::string owner, const base::Clock& clock, std::function<void()> on_end)
-      : resident_(std::move(resident)), owner_(std::move(owner)), clock_(clock), on_end_(std::move(on_end)) {
-    resident_->claimed();
+  // In what class, and `on_end` is told, last of all, that the claim is over.
+  Claim(std::shared_ptr<Resident> resident, std::string owner, domain::ServiceClass service_class,
+        const base::Clock& clock, std::function<void()> on_end)
+      : resident_(std::move(resident)),
+        owner_(std::move(owner)),
+        service_class_(service_class),
+        clock_(clock),
+        on_end_(std::move(on_end)) {
+    resident_->claimed(service_class_);
   }
   ~Claim() {
-    resident_->unclaimed();
+    resident_->unclaimed(service_class_);
     resident_->votes.request_ended(owner_, clock_.now());
     on_end_();
   }
@@ -30,6 +35,7 @@ class Claim {
  private:
   std::shared_ptr<Resident> resident_;
   std::string owner_;
+  domain::ServiceClass service_class_;
   const base::Clock& clock_;
   std::function<void()> on_end_;
 };

@@ -69,6 +69,10 @@ Keeper::Keeper(KeeperParts parts)
       demands_({parts_.clock, parts_.zone}, parts_.room.policy.demand),
       expectations_(demands_, parts_.warming.schedules, parts_.warming.learn),
       room_(room_parts()),
+      processors_({.executor = parts_.executor,
+                   .residents = residents_,
+                   .may_lower_niceness = parts_.may_lower_niceness,
+                   .class_of = [this](const domain::ModelId& id) { return parts_.keep_rule(id).service_class; }}),
       cooler_({.executor = parts_.executor,
                .clock = parts_.clock,
                .residents = residents_,
@@ -84,6 +88,7 @@ Keeper::Keeper(KeeperParts parts)
       tasks_(parts_.executor, parts_.on_crash) {
   tasks_.spawn(cooler_.run());
   tasks_.spawn(room_.run());
+  tasks_.spawn(processors_.run());
   tasks_.spawn(warmer_.run());
 }
 
@@ -177,6 +182,7 @@ rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
 
 // As a request would, but for the request.
 rt::Task<base::Status> Keeper::bring_up(domain::ModelId id, std::shared_ptr<Resident> resident) {
+  const OwnWork work(processors_, id, *resident);
   if (resident->hibernated()) {
     auto woken = co_await wake(id, resident);
     if (!woken) co_return base::pass(woken);
@@ -272,11 +278,15 @@ std::shared_ptr<Claim> Keeper::claim_for(const domain::ModelId& id, std::shared_
   room_.books().use_began(id);
   warmer_.used(id);
   if (asker.keep_alive && asker.keep_alive->is_unload()) expectations_.told_to_go(id);
-  return std::make_shared<Claim>(std::move(resident), asker.owner, parts_.clock, [this, id] {
+  const auto service_class = room_.class_of(id, asker.service_class);
+  auto claim = std::make_shared<Claim>(std::move(resident), asker.owner, service_class, parts_.clock, [this, id] {
     room_.books().use_ended(id);
     room_.look_again();
     cooler_.look_again();
+    processors_.ended();
   });
+  processors_.began(id);
+  return claim;
 }
 
 rt::Task<void> Keeper::hold_until_started(std::shared_ptr<Resident> resident, std::shared_ptr<Claim> claim) {
@@ -345,9 +355,14 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
   auto readings = std::make_shared<domain::LayerReadings>();
   const std::shared_ptr<Resident> resident = known->second;
   at(*readings, Layer::process).warmth = has_process(resident->state()) ? Warmth::warm : Warmth::cold;
-  if (resident->prefix && resident->state() == ModelState::ready) co_await resident->prefix->settle(false);
+  if (resident->prefix && resident->state() == ModelState::ready) co_await settle(id, resident);
   co_await note_readings(id, std::move(readings));
   co_await measure_memory(id);
+}
+
+rt::Task<void> Keeper::settle(domain::ModelId id, std::shared_ptr<Resident> resident) {
+  const OwnWork work(processors_, id, *resident);
+  co_await resident->prefix->settle(false);
 }
 
 // What the kernel says that the engine holds, into the books.
@@ -571,8 +586,13 @@ rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer, domain::Asker
 
 // Weights that left need their memory promised again before they come back.
 rt::Task<WorkResult> Keeper::wake_engine(domain::ModelId id, std::shared_ptr<Resident> resident, domain::Asker asker) {
-  resident->claimed();
-  const base::ScopeExit done([&] { resident->unclaimed(); });
+  const auto service_class = room_.class_of(id, asker.service_class);
+  resident->claimed(service_class);
+  processors_.began(id);
+  const base::ScopeExit done([&] {
+    resident->unclaimed(service_class);
+    processors_.ended();
+  });
   auto admission = co_await room_.admit(id, resident, asker.service_class);
   if (!admission) co_return base::pass(admission);
   if (!resident->hibernated()) co_return co_await changer_.wake(resident);

@@ -20,6 +20,7 @@
 #include "keeper/estimate_db.h"
 #include "keeper/layer_changer.h"
 #include "keeper/lease.h"
+#include "keeper/processors.h"
 #include "keeper/resident.h"
 #include "keeper/room.h"
 #include "keeper/warmer.h"
@@ -76,6 +77,7 @@ struct KeeperParts {
   RoomConfig room = {};
   WarmingRule warming = {};
   const sys::TimeZone* zone = nullptr;  // null: UTC
+  bool may_lower_niceness = false;      // sys::Processes::may_lower_niceness()
   EstimateDb* estimates = nullptr;      // where what loads took is kept; null: nowhere
 };
 
@@ -170,6 +172,7 @@ class Keeper {
   [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();
   [[nodiscard]] rt::Task<base::Status> bring_up(domain::ModelId id, std::shared_ptr<Resident> resident);
   void recall_times(const domain::ModelId& id, Resident& resident);
+  [[nodiscard]] rt::Task<void> settle(domain::ModelId id, std::shared_ptr<Resident> resident);
   void note_ready(Resident& resident, const engine::Ready& ready);
   [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);
   [[nodiscard]] base::Result<std::shared_ptr<Resident>> running(const domain::ModelId& id) const;
@@ -198,6 +201,7 @@ class Keeper {
   Demands demands_;
   Expectations expectations_;
   Room room_;
+  Processors processors_;
   Cooler cooler_;
   Warmer warmer_;
   std::multiset<base::Mono> waiting_since_;

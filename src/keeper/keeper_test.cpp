@@ -24,12 +24,13 @@ using namespace std::chrono_literals;
 struct Switches {
   bool ready = true;
   int starts = 0;
+  std::map<std::string, int> niceness;  // by model, as it was set last
 };
 
 class SwitchedProcess final : public engine::EngineProcess {
  public:
-  SwitchedProcess(const rt::asio::any_io_executor& executor, const Switches& switches)
-      : switches_(switches), changed_(executor) {}
+  SwitchedProcess(const rt::asio::any_io_executor& executor, Switches& switches, std::string model)
+      : switches_(switches), model_(std::move(model)), changed_(executor) {}
   rt::Task<void> run() override {
     while (!ended_)
       (void)co_await changed_.wait_until(base::Mono::max());
@@ -46,11 +47,13 @@ class SwitchedProcess final : public engine::EngineProcess {
     changed_.notify_all();
     co_return true;
   }
+  void set_niceness(int niceness) override { switches_.niceness[model_] = niceness; }
   [[nodiscard]] int pid() const override { return 4711; }
   [[nodiscard]] const std::string& socket_path() const override { return socket_; }
 
  private:
-  const Switches& switches_;
+  Switches& switches_;
+  std::string model_;
   rt::Notice changed_;
   bool ended_ = false;
   mutable std::uint64_t said_ = 0;
@@ -59,16 +62,17 @@ class SwitchedProcess final : public engine::EngineProcess {
 
 class SwitchedStarter final : public engine::Starter {
  public:
-  SwitchedStarter(rt::asio::any_io_executor executor, Switches& switches)
-      : executor_(std::move(executor)), switches_(switches) {}
+  SwitchedStarter(rt::asio::any_io_executor executor, Switches& switches, std::string model)
+      : executor_(std::move(executor)), switches_(switches), model_(std::move(model)) {}
   base::Result<std::unique_ptr<engine::EngineProcess>> start() override {
     ++switches_.starts;
-    return std::make_unique<SwitchedProcess>(executor_, switches_);
+    return std::make_unique<SwitchedProcess>(executor_, switches_, model_);
   }
 
  private:
   rt::asio::any_io_executor executor_;
   Switches& switches_;
+  std::string model_;
 };
 
 // Lets the loop turn instead of waiting.
@@ -85,23 +89,37 @@ class KeeperTest : public artifact::StoreFixture {
     store = open();
     EXPECT_TRUE(import(*store, "a", artifact::GgufSample::model()));
     EXPECT_TRUE(import(*store, "b", artifact::GgufSample::model()));
-    keeper.emplace(KeeperParts{io.get_executor(), pool, *store, stats, pages, memory, clock,
-                               [this](artifact::StoredModel model) { return serve(std::move(model)); },
-                               [](const artifact::StoredModel&) { return std::string(); }, [](domain::ModelView&) {},
-                               [this](const domain::ModelId& of) { return rules[of.text()]; },
-                               [this](domain::Event event) { events.push_back(std::move(event)); },
-                               [](std::exception_ptr failure) { std::rethrow_exception(failure); }});
+    make_keeper(true);
+  }
+  void make_keeper(bool may_lower_niceness) {
+    if (keeper) run(stop());
+    KeeperParts parts{io.get_executor(),
+                      pool,
+                      *store,
+                      stats,
+                      pages,
+                      memory,
+                      clock,
+                      [this](artifact::StoredModel model) { return serve(std::move(model)); },
+                      [](const artifact::StoredModel&) { return std::string(); },
+                      [](domain::ModelView&) {},
+                      [this](const domain::ModelId& of) { return rules[of.text()]; },
+                      [this](domain::Event event) { events.push_back(std::move(event)); },
+                      [](std::exception_ptr failure) { std::rethrow_exception(failure); }};
+    parts.may_lower_niceness = may_lower_niceness;
+    keeper.emplace(std::move(parts));
   }
   ~KeeperTest() override { run(stop()); }
 
   rt::Task<base::Result<Service>> serve(artifact::StoredModel model) {
     if (!engine_installed) co_return base::fail(ErrorCode::not_found, "no engine");
-    engine::Supervisor::Parts parts{io.get_executor(),
-                                    std::make_unique<SwitchedStarter>(io.get_executor(), switches),
-                                    clock,
-                                    pace,
-                                    {},
-                                    [](std::exception_ptr failure) { std::rethrow_exception(failure); }};
+    engine::Supervisor::Parts parts{
+        io.get_executor(),
+        std::make_unique<SwitchedStarter>(io.get_executor(), switches, model.manifest.id.text()),
+        clock,
+        pace,
+        {},
+        [](std::exception_ptr failure) { std::rethrow_exception(failure); }};
     Service service;
     service.supervisor =
         std::make_unique<engine::Supervisor>(model.manifest.id, std::move(parts), engine::SupervisorLimits{});
@@ -243,6 +261,39 @@ TEST_F(KeeperTest, AClientThatGivesUpDoesNotStopTheStart) {
   switches.ready = true;
   EXPECT_NE(acquired("a"), nullptr);
   EXPECT_EQ(switches.starts, 1);
+}
+
+domain::Asker in_class(domain::ServiceClass service_class) {
+  return {.owner = "ann", .keep_alive = {}, .service_class = service_class};
+}
+
+TEST_F(KeeperTest, ALowerClassGivesWayOnTheProcessorsWhileItWorks) {
+  using enum domain::ServiceClass;
+  rules["a"].service_class = rules["b"].service_class = voice;
+  auto background_one = acquired("b", in_class(background));
+  EXPECT_EQ(switches.niceness["b"], 19);
+  const auto voice_one = acquired("a", in_class(voice));
+  EXPECT_EQ(switches.niceness["a"], 0);
+  {
+    const auto with_it = acquired("b", in_class(interactive));
+    EXPECT_EQ(switches.niceness["b"], 15);
+  }
+  settle();
+  EXPECT_EQ(switches.niceness["b"], 19);
+  background_one.reset();
+  settle();
+  EXPECT_EQ(switches.niceness["b"], 0) << "what it is told to do now somebody may wait for";
+}
+
+TEST_F(KeeperTest, WhereANiceValueCannotBeLoweredTheModelsOwnClassDecides) {
+  using enum domain::ServiceClass;
+  make_keeper(false);
+  rules["b"].service_class = background;
+  { const auto lease = acquired("b"); }
+  settle();
+  EXPECT_EQ(switches.niceness["b"], 19);
+  (void)acquired("a", in_class(background));
+  EXPECT_EQ(switches.niceness["a"], 0);
 }
 
 TEST_F(KeeperTest, AModelInUseIsNotRemoved) {

@@ -38,6 +38,14 @@ void Resident::request_began(base::Wall at) {
 
 void Resident::request_ended() { --in_flight_; }
 
+std::optional<domain::ServiceClass> Resident::works_for() const {
+  using enum domain::ServiceClass;
+  for (const auto service_class : {voice, interactive, background}) {
+    if (claims_[policy::index_of(service_class)] > 0) return service_class;
+  }
+  return own_work_ > 0 ? std::optional(background) : std::nullopt;
+}
+
 void Resident::started_in(base::Duration duration) { remember(start_ms_, base::to_ms(duration)); }
 void Resident::first_token_in(base::Duration duration) { remember(ttft_ms_, base::to_ms(duration)); }
 

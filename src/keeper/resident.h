@@ -2,9 +2,11 @@
 // What the keeper knows of one model while the server runs: its supervisor, who holds it, and what was measured of it.
 // Shared by the Keeper and by whoever waits for it or holds it: a model may be removed while somebody waits.
 // Thread: the I/O thread.
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -34,10 +36,16 @@ class Resident {
   void request_ended();
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   // Somebody asks for it or uses it: from before a start is waited for, to the end of the request.
-  void claimed() { ++claims_; }
-  void unclaimed() { --claims_; }
-  [[nodiscard]] std::size_t claims() const { return claims_; }
-  [[nodiscard]] bool awaited() const { return claims_ > 0 || in_flight_ > 0; }
+  void claimed(domain::ServiceClass by) { ++claims_[policy::index_of(by)]; }
+  void unclaimed(domain::ServiceClass by) { --claims_[policy::index_of(by)]; }
+  [[nodiscard]] std::size_t claims() const { return std::accumulate(claims_.begin(), claims_.end(), std::size_t{0}); }
+  [[nodiscard]] bool awaited() const { return claims() > 0 || in_flight_ > 0; }
+  // It works though nobody asks: it is started because of what is expected, or its prefixes are looked after.
+  void work_began() { ++own_work_; }
+  void work_ended() { --own_work_; }
+  [[nodiscard]] std::size_t tasks() const { return claims() + own_work_; }
+  // The highest class that it works for; its own work is background. Empty: it is idle.
+  [[nodiscard]] std::optional<domain::ServiceClass> works_for() const;
   [[nodiscard]] std::uint64_t requests() const { return requests_; }  // begun so far
   [[nodiscard]] bool every_slot_taken() const { return in_flight_ >= slots_; }
   // Its weights were told to leave memory, and nobody has asked for it since. Ends with the process. `pages_kept`: they
@@ -98,7 +106,8 @@ class Resident {
   std::unique_ptr<engine::Supervisor> supervisor_;
   unsigned slots_;
   std::size_t in_flight_ = 0;
-  std::size_t claims_ = 0;
+  std::array<std::size_t, policy::kClasses> claims_{};
+  std::size_t own_work_ = 0;
   std::uint64_t requests_ = 0;
   std::uint64_t reread_in_ = 0;  // the generation of the engine
   std::optional<base::Bytes> reread_per_token_;

@@ -288,10 +288,11 @@ class RoomFixture : public testing::Test {
 
   rt::Task<void> live(domain::ModelId which, std::shared_ptr<Visit> visit, std::optional<domain::ServiceClass> asked) {
     const std::shared_ptr<Resident> resident = residents.at(which);
-    resident->claimed();
+    const auto service_class = room->class_of(which, asked);
+    resident->claimed(service_class);
     room->books().use_began(which);
     const base::ScopeExit left([&] {
-      resident->unclaimed();
+      resident->unclaimed(service_class);
       room->books().use_ended(which);
       room->look_again();
     });

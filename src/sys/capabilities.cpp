@@ -136,13 +136,22 @@ Capability probe_swap(const ProbeRoots& roots) {
   return works("swap", base::format_bytes(*total) + " of swap");
 }
 
+Capability probe_niceness() {
+  if (LinuxProcesses().may_lower_niceness())
+    return works("niceness", "an engine of a lower class gives way on the processors while a higher one computes");
+  return degraded("niceness",
+                  "a nice value cannot be lowered again, so only engines of models of class background give way on the "
+                  "processors, and always",
+                  "set LimitNICE=+0 in the service, or nice to 0 in /etc/security/limits.conf");
+}
+
 }  // namespace
 
 std::vector<Capability> probe_capabilities(const ProbeRoots& roots) {
   return {probe_cachestat(roots),    probe_mincore(roots),    probe_pidfd(),
           probe_pressure(roots),     probe_lock_limit(roots), probe_io_accounting(roots),
           probe_thread_times(roots), probe_cgroup(roots),     probe_cpufreq(roots),
-          probe_swap(roots)};
+          probe_swap(roots),         probe_niceness()};
 }
 
 }  // namespace hearth::sys

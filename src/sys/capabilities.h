@@ -23,7 +23,8 @@ struct ProbeRoots {
   std::string scratch = "/tmp";  // a folder where a small file can be made and removed
 };
 
-// In this order: cachestat, mincore, pidfd, psi_memory, memlock, io_accounting, thread_times, cgroup, cpufreq, swap.
+// In this order: cachestat, mincore, pidfd, psi_memory, memlock, io_accounting, thread_times, cgroup, cpufreq, swap,
+// niceness.
 // Blocks for some milliseconds.
 [[nodiscard]] std::vector<Capability> probe_capabilities(const ProbeRoots& roots = {});
 

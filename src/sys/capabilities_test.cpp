@@ -15,11 +15,12 @@ const Capability& named(const std::vector<Capability>& all, std::string_view nam
 
 TEST(Capabilities, EachHasOneSentence) {
   const auto all = probe_capabilities();
-  ASSERT_EQ(all.size(), 10U);
+  ASSERT_EQ(all.size(), 11U);
   for (const auto& capability : all)
     EXPECT_FALSE(capability.why.empty()) << capability.name;
   EXPECT_EQ(named(all, "pidfd").state, CapabilityState::works) << named(all, "pidfd").why;
   EXPECT_NE(named(all, "mincore").state, CapabilityState::absent) << named(all, "mincore").why;
+  EXPECT_NE(named(all, "niceness").state, CapabilityState::absent);
 }
 
 TEST(Capabilities, WhatIsNotThereIsAbsent) {

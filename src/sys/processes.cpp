@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "base/text.h"
 #include "sys/files.h"
@@ -21,6 +23,22 @@ namespace {
 constexpr base::Bytes kCommandLimit = 1 << 20;
 
 std::string process_text(pid_t pid) { return "process " + std::to_string(pid); }
+
+// The highest that there is.
+constexpr int kNicest = 19;
+
+int own_niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::getpid())); }
+
+// Whether the thread had another. One that has ended has the one that was wanted.
+base::Result<bool> set_thread_niceness(const std::string& thread, int niceness) {
+  const auto id = static_cast<id_t>(std::strtoul(thread.c_str(), nullptr, 10));
+  errno = 0;
+  const int before = ::getpriority(PRIO_PROCESS, id);
+  if (errno == ESRCH || before == niceness) return false;
+  if (::setpriority(PRIO_PROCESS, id, niceness) == 0) return true;
+  if (errno == ESRCH) return false;
+  return base::fail_errno("setting the nice value of a thread", errno);
+}
 
 }  // namespace
 
@@ -68,6 +86,35 @@ base::Result<std::optional<ExitStatus>> LinuxProcesses::reap(const base::Fd& pid
   }
   if (info.si_pid == 0) return std::nullopt;
   return ExitStatus{.signalled = info.si_code != CLD_EXITED, .value = info.si_status};
+}
+
+base::Status LinuxProcesses::set_niceness(pid_t child, int niceness) {
+  constexpr int kPasses = 8;
+  const int wanted = std::min(kNicest, own_niceness() + niceness);
+  const LinuxFiles files;
+  // A thread may have been made by one that had not changed yet.
+  for (int pass = 0; pass < kPasses; ++pass) {
+    auto threads = files.list("/proc/" + std::to_string(child) + "/task");
+    if (!threads) return base::pass(threads, "setting the nice value of " + process_text(child));
+    bool changed = false;
+    for (const auto& thread : *threads) {
+      auto one = set_thread_niceness(thread, wanted);
+      if (!one) return base::pass(one, process_text(child));
+      changed |= *one;
+    }
+    if (!changed) break;
+  }
+  return {};
+}
+
+bool LinuxProcesses::may_lower_niceness() const {
+  bool may = false;
+  // Of its own, as nothing else is to change.
+  std::thread([&may] {
+    const int own = ::getpriority(PRIO_PROCESS, 0);
+    may = ::setpriority(PRIO_PROCESS, 0, std::min(kNicest, own + 1)) == 0 && ::setpriority(PRIO_PROCESS, 0, own) == 0;
+  }).join();
+  return may;
 }
 
 base::Result<ProcessIdentity> LinuxProcesses::identity_of(pid_t pid) const {

@@ -76,6 +76,13 @@ class Processes {
   // Takes a child's exit status, once; empty while it runs. Errors: not_found when it is not ours or already taken.
   [[nodiscard]] virtual base::Result<std::optional<ExitStatus>> reap(const base::Fd& pidfd) = 0;
 
+  // Makes every thread of a child this much nicer than this process is, 0 to 19; a thread that it makes later is as
+  // nice as its maker. Less than before only where may_lower_niceness(). REQUIRES: the child has not been reaped.
+  // Errors: not_found, permission.
+  [[nodiscard]] virtual base::Status set_niceness(pid_t child, int niceness) = 0;
+  // Whether a nice value may be lowered again: root, CAP_SYS_NICE, or a large enough RLIMIT_NICE. Tried.
+  [[nodiscard]] virtual bool may_lower_niceness() const = 0;
+
   // Who has this pid now (a process that ended but is not reaped counts). Errors: not_found.
   [[nodiscard]] virtual base::Result<ProcessIdentity> identity_of(pid_t pid) const = 0;
   // Its command line as it stands now; empty for a process that ended and for kernel threads. Errors: not_found,
@@ -91,6 +98,8 @@ class LinuxProcesses final : public Processes {
   [[nodiscard]] base::Status signal_group(pid_t leader, int signal_number) override;
   [[nodiscard]] bool wait_ended(const base::Fd& pidfd, std::chrono::milliseconds at_most) const override;
   [[nodiscard]] base::Result<std::optional<ExitStatus>> reap(const base::Fd& pidfd) override;
+  [[nodiscard]] base::Status set_niceness(pid_t child, int niceness) override;
+  [[nodiscard]] bool may_lower_niceness() const override;
   [[nodiscard]] base::Result<ProcessIdentity> identity_of(pid_t pid) const override;
   [[nodiscard]] base::Result<std::vector<std::string>> command_of(pid_t pid) const override;
 };

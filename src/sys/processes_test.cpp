@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,20 @@ TYPED_TEST(ProcessesContract, ARunningCommandIsKnownByItsArguments) {
   this->end_of(process);
 }
 
+TYPED_TEST(ProcessesContract, ANiceValueGoesUpAndWhereAllowedDownAgain) {
+  const auto process = this->start({.output = "", .exit_status = std::nullopt});
+  const auto pid = process.identity.pid;
+  EXPECT_TRUE(this->processes().set_niceness(pid, 0));
+  EXPECT_TRUE(this->processes().set_niceness(pid, 10));
+  EXPECT_TRUE(this->processes().set_niceness(pid, 19));
+  const auto lowered = this->processes().set_niceness(pid, 0);
+  EXPECT_EQ(lowered.has_value(), this->processes().may_lower_niceness());
+  EXPECT_TRUE(lowered || lowered.error().code == ErrorCode::permission);
+  ASSERT_TRUE(this->processes().signal(process.pidfd, SIGKILL));
+  this->end_of(process);
+  EXPECT_EQ(this->processes().set_niceness(pid, 0).error().code, ErrorCode::not_found);
+}
+
 class LinuxProcessesTest : public testing::Test {
  protected:
   std::string run(const std::string& script, SpawnSpec spec = {}) {
@@ -191,6 +206,24 @@ TEST_F(LinuxProcessesTest, SignalsAreUnblockedAndAtTheirDefault) {
 
 TEST_F(LinuxProcessesTest, ItHasItsOwnGroupAndNoInput) {
   EXPECT_EQ(run("test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo own; read x || echo empty"), "own\nempty\n");
+}
+
+// The nice value of every thread, and of threads made later.
+TEST_F(LinuxProcessesTest, EveryThreadIsAsNice) {
+  SpawnSpec spec;
+  spec.argv = {"/bin/sh", "-c", "read line <&7; nice"};
+  spec.environment = {"PATH=/usr/bin:/bin"};
+  int go[2];
+  ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+  const base::Fd write_end(go[1]);
+  const base::Fd read_end(go[0]);
+  spec.inherited = {{read_end.get(), 7}};
+  const auto process = processes_.spawn(spec).value();
+  ASSERT_TRUE(processes_.set_niceness(process.identity.pid, 7));
+  ASSERT_EQ(::write(write_end.get(), "\n", 1), 1);
+  EXPECT_EQ(read_all(process.output), std::to_string(7 + ::getpriority(PRIO_PROCESS, 0)) + "\n");
+  EXPECT_TRUE(processes_.wait_ended(process.pidfd, 10s));
+  EXPECT_TRUE(processes_.reap(process.pidfd));
 }
 
 TEST_F(LinuxProcessesTest, AForeignFormatIsTheKernelsWord) {

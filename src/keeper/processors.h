@@ -1,0 +1,70 @@
+#pragma once
+// Keeps engines from hindering each other on the processors: sets their nice values by whom they work for, and passes
+// the turn on among those that work for the same class (policy/niceness.h). Where this process may not lower a nice
+// value again, only engines of models of class background give way, and always.
+//
+// Thread: the I/O thread. Owned by the Keeper, whose group runs it and whose map of residents it reads.
+#include <functional>
+#include <optional>
+
+#include "domain/model_id.h"
+#include "keeper/resident.h"
+#include "policy/niceness.h"
+#include "rt/notice.h"
+
+namespace hearth::keeper {
+
+class Processors {
+ public:
+  struct Parts {
+    rt::asio::any_io_executor executor;
+    const Residents& residents;
+    bool may_lower_niceness = false;                                       // sys::Processes::may_lower_niceness()
+    std::function<domain::ServiceClass(const domain::ModelId&)> class_of;  // by the configuration
+    // Long against what a switch costs, short against what a listener notices.
+    std::chrono::milliseconds turn{500};
+  };
+  explicit Processors(Parts parts) : parts_(std::move(parts)), changed_(parts_.executor) {}
+
+  // Until cancelled.
+  [[nodiscard]] rt::Task<void> run();
+  // This model works for one more. If it did not work before and now takes turns, it has the first, so that what is
+  // short is not kept waiting by what is long.
+  void began(const domain::ModelId& id);
+  // A model works for one less.
+  void ended() { share(); }
+  // The next of those that take turns has it now; run() does so when its time is up.
+  void pass_turn();
+
+ private:
+  [[nodiscard]] std::vector<policy::Worker> workers() const;
+  void share();
+  // In the order of their ids.
+  [[nodiscard]] std::vector<domain::ModelId> in_turns() const;
+
+  Parts parts_;
+  std::optional<domain::ModelId> turn_;  // of those that take turns, as long as there are any
+  rt::Notice changed_;
+};
+
+// While it lives the model works though nobody asks for it.
+class OwnWork {
+ public:
+  OwnWork(Processors& processors, const domain::ModelId& id, Resident& resident)
+      : processors_(processors), resident_(resident) {
+    resident_.work_began();
+    processors_.began(id);
+  }
+  ~OwnWork() {
+    resident_.work_ended();
+    processors_.ended();
+  }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+
+ private:
+  Processors& processors_;
+  Resident& resident_;
+};
+
+}  // namespace hearth::keeper

@@ -1,0 +1,57 @@
+#include "policy/niceness.h"
+
+#include <algorithm>
+
+namespace hearth::policy {
+
+using enum domain::ServiceClass;
+
+namespace {
+
+constexpr int kBelowHigher = 15;
+constexpr int kOutOfTurn = 10;
+constexpr int kBackground = 19;
+constexpr int kBackgroundInTurn = 9;
+
+std::vector<std::size_t> of_highest(std::span<const Worker> workers) {
+  std::optional<domain::ServiceClass> highest;
+  for (const auto& worker : workers) {
+    if (worker.works_for && (!highest || *worker.works_for < *highest)) highest = worker.works_for;
+  }
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; highest && at < workers.size(); ++at) {
+    if (workers[at].works_for == highest) places.push_back(at);
+  }
+  return places;
+}
+
+int below_higher(const Worker& worker) {
+  if (!worker.works_for) return 0;
+  return worker.works_for == background ? kBackground : kBelowHigher;
+}
+
+int among_the_highest(const Worker& worker, bool alone) {
+  if (worker.works_for == background) return worker.turn && !alone ? kBackgroundInTurn : kBackground;
+  return worker.turn || alone ? 0 : kOutOfTurn;
+}
+
+}  // namespace
+
+std::vector<int> nice_values(std::span<const Worker> workers) {
+  std::vector<int> values;
+  std::ranges::transform(workers, std::back_inserter(values), below_higher);
+  const auto highest = of_highest(workers);
+  for (const auto at : highest)
+    values[at] = among_the_highest(workers[at], highest.size() == 1);
+  return values;
+}
+
+int lasting_niceness(domain::ServiceClass of_model) { return of_model == background ? kBackground : 0; }
+
+std::vector<std::size_t> in_turns(std::span<const Worker> workers) {
+  auto highest = of_highest(workers);
+  if (highest.size() < 2) highest.clear();
+  return highest;
+}
+
+}  // namespace hearth::policy
