@@ -386,6 +386,7 @@ ModelConfig Config::effective_for(const domain::ModelId& id) const {
   merged.context = first_of(own.context, defaults_.context);
   merged.keep_alive = first_of(own.keep_alive, defaults_.keep_alive).value_or(KeepAlive{kDefaultKeepAlive});
   merged.slots = first_of(own.slots, defaults_.slots);
+  if (!merged.slots && prefix_.enabled && prefix_.exact) merged.slots = 1;
   merged.flags = defaults_.flags;
   merged.flags.insert(merged.flags.end(), own.flags.begin(), own.flags.end());
   return merged;

@@ -95,6 +95,14 @@ flags = ["--no-repack"]
   EXPECT_EQ(other.slots, 2u);
 }
 
+TEST(Config, ExactAnswersTakeOneSlotUnlessMoreAreAskedFor) {
+  const auto slots = [](const char* text) { return parsed(text).value().effective_for(id("any")).slots; };
+  EXPECT_EQ(slots("[prefix]\nexact = true\n"), 1U);
+  EXPECT_EQ(slots("[prefix]\nexact = true\n[defaults]\nslots = 3\n"), 3U);
+  EXPECT_EQ(slots("[prefix]\nexact = true\nenabled = false\n"), std::nullopt);
+  EXPECT_EQ(slots(""), std::nullopt);
+}
+
 TEST(Config, AnEnginePathIsACommandOfOneWord) {
   EXPECT_THAT(parsed("engine.path = \"/usr/bin/llama-server\"").value().engine().command,
               ElementsAre("/usr/bin/llama-server"));

@@ -59,7 +59,11 @@ bool is_plain(const std::string& path) {
 }
 
 prefix::BatchFacts batch_facts(const domain::EngineInfo& engine, const config::ModelConfig& config, bool plain_model) {
-  return {.build = engine.build, .backends = engine.backends, .flags = config.flags, .plain_model = plain_model};
+  return {.build = engine.build,
+          .backends = engine.backends,
+          .flags = config.flags,
+          .slots = config.slots,
+          .plain_model = plain_model};
 }
 
 base::Error not_kept() {

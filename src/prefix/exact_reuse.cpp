@@ -55,7 +55,7 @@ std::optional<std::size_t> number_in(std::optional<std::string_view> text, std::
 
 std::optional<BatchRule> batch_rule(const BatchFacts& facts) {
   const auto is_cpu = [](const std::string& backend) { return backend.starts_with("cpu"); };
-  if (facts.build != kComparedBuild || !facts.plain_model || facts.backends.empty() ||
+  if (facts.build != kComparedBuild || !facts.plain_model || !facts.slots || facts.backends.empty() ||
       !std::ranges::all_of(facts.backends, is_cpu))
     return std::nullopt;
   const auto is_unknown = [](const std::string& flag) {

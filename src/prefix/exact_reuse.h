@@ -7,6 +7,7 @@
 // below 4, and for the last tokens that make no whole group of 4. Found by comparing the cache's cells, row by row
 // (docs/prefix.md, "Exact answers").
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,10 @@ struct BatchFacts {
   std::optional<std::string> build;   // of the engine: "11669"
   std::vector<std::string> backends;  // of the engine: "cpu-zen4"
   std::vector<std::string> flags;     // of the configuration
-  bool plain_model = false;           // a dense llama whose layers look back on everything: what was compared
+  // -np. Without it the engine has several slots over one cache, where what a slot attends to lies, and in which order,
+  // depends on what the others hold.
+  std::optional<std::uint32_t> slots;
+  bool plain_model = false;  // a dense llama whose layers look back on everything: what was compared
 };
 // Empty where the engine's batches, or what depends on them, are not known: also for every build that was not compared.
 [[nodiscard]] std::optional<BatchRule> batch_rule(const BatchFacts& facts);

@@ -64,8 +64,11 @@ TEST(ExactReuse, AFewWordsAfterALongPrefix) {
 }
 
 std::optional<BatchRule> with(std::vector<std::string> flags) {
-  return batch_rule(
-      {.build = "11669", .backends = {"cpu-haswell", "cpu-zen4"}, .flags = std::move(flags), .plain_model = true});
+  return batch_rule({.build = "11669",
+                     .backends = {"cpu-haswell", "cpu-zen4"},
+                     .flags = std::move(flags),
+                     .slots = 1,
+                     .plain_model = true});
 }
 
 TEST(BatchRuleOf, TheFlagsThatDecideIt) {
@@ -87,7 +90,8 @@ TEST(BatchRuleOf, OnlySomeTypesOfKeysAndValuesAreAttendedInTiles) {
 }
 
 ExactFlags added_to(std::vector<std::string> flags, bool plain = true) {
-  return exact_flags({.build = "11669", .backends = {"cpu-zen4"}, .flags = std::move(flags), .plain_model = plain});
+  return exact_flags(
+      {.build = "11669", .backends = {"cpu-zen4"}, .flags = std::move(flags), .slots = 1, .plain_model = plain});
 }
 
 TEST(ExactFlags, LetAFewTokensAfterAPrefixBeComputedLikeMany) {
@@ -110,8 +114,11 @@ TEST(BatchRuleOf, IsUnknownRatherThanGuessed) {
   for (const char* size : {"", "many", "127", "100", "510", "768"})
     EXPECT_FALSE(with({"-ub", size})) << size;
   EXPECT_FALSE(with({"-ub"}));
-  BatchFacts facts{.build = "11669", .backends = {"cpu-zen4"}, .flags = {}, .plain_model = true};
+  BatchFacts facts{.build = "11669", .backends = {"cpu-zen4"}, .flags = {}, .slots = 4, .plain_model = true};
   EXPECT_TRUE(batch_rule(facts));
+  facts.slots.reset();
+  EXPECT_FALSE(batch_rule(facts)) << "its slots share one cache";
+  facts.slots = 1;
   facts.backends.push_back("vulkan");
   EXPECT_FALSE(batch_rule(facts));
   facts.backends.clear();

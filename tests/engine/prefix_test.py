@@ -200,7 +200,7 @@ class Exact(unittest.TestCase):
     """The keys of the cache are bf16, so that few tokens are attended like many."""
 
     least = 4  # tokens after a prefix
-    config = '[prefix]\nexact = true\n[models."some"]\nslots = 1\n'
+    config = '[prefix]\nexact = true\n'
     setUp = PrefixTest.setUp
 
     def answer(self, user):
@@ -236,7 +236,7 @@ class Exact(unittest.TestCase):
 
 class ExactWhereTheConfigurationChoseTheCache(Exact):
     least = 64
-    config = Exact.config + 'flags = ["--cache-type-k", "f16"]\n'
+    config = Exact.config + '[models."some"]\nflags = ["--cache-type-k", "f16"]\n'
 
 
 class SlidingWindow(unittest.TestCase):
