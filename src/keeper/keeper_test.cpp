@@ -271,7 +271,7 @@ TEST_F(KeeperTest, ALowerClassGivesWayOnTheProcessorsWhileItWorks) {
   using enum domain::ServiceClass;
   rules["a"].service_class = rules["b"].service_class = voice;
   auto background_one = acquired("b", in_class(background));
-  EXPECT_EQ(switches.niceness["b"], 19);
+  EXPECT_EQ(switches.niceness["b"], 5);
   const auto voice_one = acquired("a", in_class(voice));
   EXPECT_EQ(switches.niceness["a"], 0);
   {
@@ -291,7 +291,7 @@ TEST_F(KeeperTest, WhereANiceValueCannotBeLoweredTheModelsOwnClassDecides) {
   rules["b"].service_class = background;
   { const auto lease = acquired("b"); }
   settle();
-  EXPECT_EQ(switches.niceness["b"], 19);
+  EXPECT_EQ(switches.niceness["b"], 10);
   (void)acquired("a", in_class(background));
   EXPECT_EQ(switches.niceness["a"], 0);
 }

@@ -106,7 +106,7 @@ TEST_F(ProcessorsTest, WhereNothingCanBeLoweredTheModelsClassDecides) {
   classes[id("b")] = background;
   residents.at(id("a"))->claimed(background);
   lasting.began(id("a"));
-  EXPECT_THAT(all(), testing::ElementsAre(0, 19, 0));
+  EXPECT_THAT(all(), testing::ElementsAre(0, 10, 0));
 }
 
 }  // namespace

@@ -9,9 +9,12 @@ using enum domain::ServiceClass;
 namespace {
 
 constexpr int kBelowHigher = 15;
+constexpr int kBackgroundBelowHigher = 19;
 constexpr int kOutOfTurn = 10;
-constexpr int kBackground = 19;
-constexpr int kBackgroundInTurn = 9;
+// Of background on top of that. More would starve it beside other programs that take every core, as its threads wait
+// for each other.
+constexpr int kBackground = 5;
+constexpr int kLastingBackground = 10;
 
 std::vector<std::size_t> of_highest(std::span<const Worker> workers) {
   std::optional<domain::ServiceClass> highest;
@@ -27,12 +30,12 @@ std::vector<std::size_t> of_highest(std::span<const Worker> workers) {
 
 int below_higher(const Worker& worker) {
   if (!worker.works_for) return 0;
-  return worker.works_for == background ? kBackground : kBelowHigher;
+  return worker.works_for == background ? kBackgroundBelowHigher : kBelowHigher;
 }
 
 int among_the_highest(const Worker& worker, bool alone) {
-  if (worker.works_for == background) return worker.turn && !alone ? kBackgroundInTurn : kBackground;
-  return worker.turn || alone ? 0 : kOutOfTurn;
+  const int own = worker.works_for == background ? kBackground : 0;
+  return worker.turn || alone ? own : own + kOutOfTurn;
 }
 
 }  // namespace
@@ -46,7 +49,7 @@ std::vector<int> nice_values(std::span<const Worker> workers) {
   return values;
 }
 
-int lasting_niceness(domain::ServiceClass of_model) { return of_model == background ? kBackground : 0; }
+int lasting_niceness(domain::ServiceClass of_model) { return of_model == background ? kLastingBackground : 0; }
 
 std::vector<std::size_t> in_turns(std::span<const Worker> workers) {
   auto highest = of_highest(workers);

@@ -21,8 +21,8 @@ struct Worker {
   bool turn = false;  // before others that work for the same class
 };
 
-// For each, from 0 to 19 (the scheduler weighs 1024 at 0, 110 at 10, 36 at 15 and 15 at 19). Background is nice to the
-// rest of the machine too.
+// For each, from 0 to 19 (the scheduler weighs 1024 at 0, 335 at 5, 110 at 10, 36 at 15 and 15 at 19). Background is a
+// little nice to the rest of the machine too.
 [[nodiscard]] std::vector<int> nice_values(std::span<const Worker> workers);
 
 // Where a nice value cannot be lowered again it is decided once, by the model's own class.

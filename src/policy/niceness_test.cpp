@@ -15,7 +15,7 @@ std::vector<int> values(std::vector<Worker> workers) { return nice_values(worker
 TEST(Niceness, WhoWorksAloneIsNiceToNobodyButBackground) {
   EXPECT_THAT(values({{voice}}), ElementsAre(0));
   EXPECT_THAT(values({{interactive}, {std::nullopt}}), ElementsAre(0, 0));
-  EXPECT_THAT(values({{background}}), ElementsAre(19));
+  EXPECT_THAT(values({{background}}), ElementsAre(5));
 }
 
 TEST(Niceness, ALowerClassGivesWay) {
@@ -25,7 +25,7 @@ TEST(Niceness, ALowerClassGivesWay) {
 
 TEST(Niceness, OfOneClassOneHasTheTurn) {
   EXPECT_THAT(values({{voice, true}, {voice}, {interactive}}), ElementsAre(0, 10, 15));
-  EXPECT_THAT(values({{background}, {background, true}}), ElementsAre(19, 9));
+  EXPECT_THAT(values({{background}, {background, true}}), ElementsAre(15, 5));
   EXPECT_THAT(values({{interactive, true}, {voice}}), ElementsAre(15, 0)) << "a turn counts among equals";
 }
 
@@ -39,7 +39,7 @@ TEST(Niceness, OnlyTheHighestClassTakesTurns) {
 }
 
 TEST(Niceness, WhatLastsIsByTheModelsClass) {
-  EXPECT_EQ(lasting_niceness(background), 19);
+  EXPECT_EQ(lasting_niceness(background), 10);
   EXPECT_EQ(lasting_niceness(interactive), 0);
   EXPECT_EQ(lasting_niceness(voice), 0);
 }
