@@ -36,13 +36,15 @@ engine::LaunchSpec launch_spec(const domain::EngineInfo& engine, const artifact:
                                            .backends = engine.backends,
                                            .context_set = config.context.has_value(),
                                            .flags = config.flags});
+  std::vector<std::string> reasons{std::move(tuned.why), exact_why};
+  std::erase(reasons, "");
   return {.command = engine.command,
           .model_file = model.path,
           .alias = model.manifest.id.text(),
           .context = config.context,
           .slots = config.slots,
           .tuned = std::move(tuned.flags),
-          .tuned_why = tuned.why + (tuned.why.empty() || exact_why.empty() ? "" : "; ") + exact_why,
+          .tuned_why = base::join(reasons, "; "),
           .flags = config.flags};
 }
 

@@ -40,10 +40,10 @@ class App {
   [[nodiscard]] rt::Task<void> stop_on_signal();
   [[nodiscard]] std::string packed_key_of(const artifact::StoredModel& model) const;
   [[nodiscard]] std::string packed_folder_of(const artifact::StoredModel& model) const;
-  // Turns the prefix tier on in what will be launched; null where it cannot be.
   // Of [prefix] exact; empty without it. The arguments outlive the task.
   [[nodiscard]] rt::Task<Exactness> exactness_for(const artifact::StoredModel& model, const domain::EngineInfo& engine,
                                                   const config::ModelConfig& config);
+  // Turns the prefix tier on in what will be launched; null where it cannot be.
   [[nodiscard]] std::shared_ptr<keeper::PrefixSession> prefix_session(const artifact::StoredModel& model,
                                                                       const domain::EngineInfo& engine,
                                                                       const std::optional<prefix::BatchRule>& rule,

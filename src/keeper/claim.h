@@ -8,24 +8,22 @@
 #include <string>
 
 #include "base/clock.h"
-#include "keeper/resident.h"
+#include "keeper/processors.h"
 
 namespace hearth::keeper {
 
 class Claim {
  public:
-  // In what class, and `on_end` is told, last of all, that the claim is over.
-  Claim(std::shared_ptr<Resident> resident, std::string owner, domain::ServiceClass service_class,
-        const base::Clock& clock, std::function<void()> on_end)
+  // `work` is for the asker. `on_end` is told, last of all, that the claim is over.
+  Claim(std::shared_ptr<Resident> resident, std::string owner, std::unique_ptr<Work> work, const base::Clock& clock,
+        std::function<void()> on_end)
       : resident_(std::move(resident)),
         owner_(std::move(owner)),
-        service_class_(service_class),
+        work_(std::move(work)),
         clock_(clock),
-        on_end_(std::move(on_end)) {
-    resident_->claimed(service_class_);
-  }
+        on_end_(std::move(on_end)) {}
   ~Claim() {
-    resident_->unclaimed(service_class_);
+    work_.reset();
     resident_->votes.request_ended(owner_, clock_.now());
     on_end_();
   }
@@ -35,7 +33,7 @@ class Claim {
  private:
   std::shared_ptr<Resident> resident_;
   std::string owner_;
-  domain::ServiceClass service_class_;
+  std::unique_ptr<Work> work_;
   const base::Clock& clock_;
   std::function<void()> on_end_;
 };

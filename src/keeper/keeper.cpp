@@ -182,7 +182,7 @@ rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
 
 // As a request would, but for the request.
 rt::Task<base::Status> Keeper::bring_up(domain::ModelId id, std::shared_ptr<Resident> resident) {
-  const OwnWork work(processors_, id, *resident);
+  const Work work(processors_, id, resident, std::nullopt);
   if (resident->hibernated()) {
     auto woken = co_await wake(id, resident);
     if (!woken) co_return base::pass(woken);
@@ -278,15 +278,12 @@ std::shared_ptr<Claim> Keeper::claim_for(const domain::ModelId& id, std::shared_
   room_.books().use_began(id);
   warmer_.used(id);
   if (asker.keep_alive && asker.keep_alive->is_unload()) expectations_.told_to_go(id);
-  const auto service_class = room_.class_of(id, asker.service_class);
-  auto claim = std::make_shared<Claim>(std::move(resident), asker.owner, service_class, parts_.clock, [this, id] {
+  auto work = std::make_unique<Work>(processors_, id, resident, room_.class_of(id, asker.service_class));
+  return std::make_shared<Claim>(std::move(resident), asker.owner, std::move(work), parts_.clock, [this, id] {
     room_.books().use_ended(id);
     room_.look_again();
     cooler_.look_again();
-    processors_.ended();
   });
-  processors_.began(id);
-  return claim;
 }
 
 rt::Task<void> Keeper::hold_until_started(std::shared_ptr<Resident> resident, std::shared_ptr<Claim> claim) {
@@ -361,7 +358,7 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
 }
 
 rt::Task<void> Keeper::settle(domain::ModelId id, std::shared_ptr<Resident> resident) {
-  const OwnWork work(processors_, id, *resident);
+  const Work work(processors_, id, resident, std::nullopt);
   co_await resident->prefix->settle(false);
 }
 
@@ -586,13 +583,7 @@ rt::Task<WorkResult> Keeper::warm(domain::ModelId id, Layer layer, domain::Asker
 
 // Weights that left need their memory promised again before they come back.
 rt::Task<WorkResult> Keeper::wake_engine(domain::ModelId id, std::shared_ptr<Resident> resident, domain::Asker asker) {
-  const auto service_class = room_.class_of(id, asker.service_class);
-  resident->claimed(service_class);
-  processors_.began(id);
-  const base::ScopeExit done([&] {
-    resident->unclaimed(service_class);
-    processors_.ended();
-  });
+  const Work work(processors_, id, resident, room_.class_of(id, asker.service_class));
   auto admission = co_await room_.admit(id, resident, asker.service_class);
   if (!admission) co_return base::pass(admission);
   if (!resident->hibernated()) co_return co_await changer_.wake(resident);

@@ -5,6 +5,7 @@
 //
 // Thread: the I/O thread. Owned by the Keeper, whose group runs it and whose map of residents it reads.
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "domain/model_id.h"
@@ -47,24 +48,26 @@ class Processors {
   rt::Notice changed_;
 };
 
-// While it lives the model works though nobody asks for it.
-class OwnWork {
+// While it lives the model works: for an asker of this class, or, without one, by itself.
+class Work {
  public:
-  OwnWork(Processors& processors, const domain::ModelId& id, Resident& resident)
-      : processors_(processors), resident_(resident) {
-    resident_.work_began();
+  Work(Processors& processors, const domain::ModelId& id, std::shared_ptr<Resident> resident,
+       std::optional<domain::ServiceClass> asker)
+      : processors_(processors), resident_(std::move(resident)), asker_(asker) {
+    resident_->work_began(asker_);
     processors_.began(id);
   }
-  ~OwnWork() {
-    resident_.work_ended();
+  ~Work() {
+    resident_->work_ended(asker_);
     processors_.ended();
   }
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
 
  private:
   Processors& processors_;
-  Resident& resident_;
+  std::shared_ptr<Resident> resident_;
+  std::optional<domain::ServiceClass> asker_;
 };
 
 }  // namespace hearth::keeper

@@ -15,11 +15,11 @@ class ProcessorsTest : public RoomFixture {
       add(name, kGB);
   }
   void begin(std::string_view name, domain::ServiceClass service_class) {
-    residents.at(id(name))->claimed(service_class);
+    residents.at(id(name))->work_began(service_class);
     processors.began(id(name));
   }
   void end(std::string_view name, domain::ServiceClass service_class) {
-    residents.at(id(name))->unclaimed(service_class);
+    residents.at(id(name))->work_ended(service_class);
     processors.ended();
   }
   int niceness(std::string_view name) { return residents.at(id(name))->supervisor().niceness(); }
@@ -92,7 +92,7 @@ TEST_F(ProcessorsTest, ATurnComesToAnEndByItself) {
 TEST_F(ProcessorsTest, OwnWorkIsOfTheLowestClass) {
   begin("a", interactive);
   {
-    const OwnWork work(processors, id("b"), *residents.at(id("b")));
+    const Work work(processors, id("b"), residents.at(id("b")), std::nullopt);
     EXPECT_THAT(all(), testing::ElementsAre(0, 19, 0));
   }
   EXPECT_THAT(all(), testing::ElementsAre(0, 0, 0));
@@ -104,7 +104,7 @@ TEST_F(ProcessorsTest, WhereNothingCanBeLoweredTheModelsClassDecides) {
                       .may_lower_niceness = false,
                       .class_of = [this](const domain::ModelId& of) { return classes[of]; }});
   classes[id("b")] = background;
-  residents.at(id("a"))->claimed(background);
+  residents.at(id("a"))->work_began(background);
   lasting.began(id("a"));
   EXPECT_THAT(all(), testing::ElementsAre(0, 10, 0));
 }

@@ -35,14 +35,13 @@ class Resident {
   void request_began(base::Wall at);
   void request_ended();
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
-  // Somebody asks for it or uses it: from before a start is waited for, to the end of the request.
-  void claimed(domain::ServiceClass by) { ++claims_[policy::index_of(by)]; }
-  void unclaimed(domain::ServiceClass by) { --claims_[policy::index_of(by)]; }
+  // It works, for an asker of this class (from before a start is waited for, to the end of the request) or, without
+  // one, by itself: it is started because of what is expected, or its prefixes are looked after. Held by a Work.
+  void work_began(std::optional<domain::ServiceClass> asker) { ++work_for(asker); }
+  void work_ended(std::optional<domain::ServiceClass> asker) { --work_for(asker); }
+  // Of askers.
   [[nodiscard]] std::size_t claims() const { return std::accumulate(claims_.begin(), claims_.end(), std::size_t{0}); }
   [[nodiscard]] bool awaited() const { return claims() > 0 || in_flight_ > 0; }
-  // It works though nobody asks: it is started because of what is expected, or its prefixes are looked after.
-  void work_began() { ++own_work_; }
-  void work_ended() { --own_work_; }
   [[nodiscard]] std::size_t tasks() const { return claims() + own_work_; }
   // The highest class that it works for; its own work is background. Empty: it is idle.
   [[nodiscard]] std::optional<domain::ServiceClass> works_for() const;
@@ -103,6 +102,10 @@ class Resident {
   bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
 
  private:
+  [[nodiscard]] std::size_t& work_for(std::optional<domain::ServiceClass> asker) {
+    return asker ? claims_[policy::index_of(*asker)] : own_work_;
+  }
+
   std::unique_ptr<engine::Supervisor> supervisor_;
   unsigned slots_;
   std::size_t in_flight_ = 0;

@@ -289,10 +289,10 @@ class RoomFixture : public testing::Test {
   rt::Task<void> live(domain::ModelId which, std::shared_ptr<Visit> visit, std::optional<domain::ServiceClass> asked) {
     const std::shared_ptr<Resident> resident = residents.at(which);
     const auto service_class = room->class_of(which, asked);
-    resident->claimed(service_class);
+    resident->work_began(service_class);
     room->books().use_began(which);
     const base::ScopeExit left([&] {
-      resident->unclaimed(service_class);
+      resident->work_ended(service_class);
       room->books().use_ended(which);
       room->look_again();
     });

@@ -24,8 +24,7 @@ struct ProbeRoots {
 };
 
 // In this order: cachestat, mincore, pidfd, psi_memory, memlock, io_accounting, thread_times, cgroup, cpufreq, swap,
-// niceness.
-// Blocks for some milliseconds.
+// niceness. Blocks for some milliseconds.
 [[nodiscard]] std::vector<Capability> probe_capabilities(const ProbeRoots& roots = {});
 
 }  // namespace hearth::sys

@@ -50,8 +50,6 @@ class FakeProcesses final : public Processes {
     const auto found = table_.find(pid);
     return found != table_.end() && !found->second.ended;
   }
-  [[nodiscard]] int niceness(pid_t pid) const { return table_.at(pid).niceness; }
-  void forbid_lower_niceness() { may_lower_niceness_ = false; }
   [[nodiscard]] pid_t last_pid() const { return next_pid_ - 1; }
 
   [[nodiscard]] base::Result<SpawnedProcess> spawn(const SpawnSpec& spec) override {
@@ -103,16 +101,13 @@ class FakeProcesses final : public Processes {
     if (status) table_.erase(*pid);
     return status;
   }
-  [[nodiscard]] base::Status set_niceness(pid_t child, int niceness) override {
+  [[nodiscard]] base::Status set_niceness(pid_t child, int) override {
     const auto found = table_.find(child);
     if (found == table_.end())
       return base::fail(base::ErrorCode::not_found, "setting a nice value: there is no process");
-    if (niceness < found->second.niceness && !may_lower_niceness_)
-      return base::fail(base::ErrorCode::permission, "setting a nice value: Permission denied");
-    found->second.niceness = niceness;
     return {};
   }
-  [[nodiscard]] bool may_lower_niceness() const override { return may_lower_niceness_; }
+  [[nodiscard]] bool may_lower_niceness() const override { return true; }
   [[nodiscard]] base::Result<ProcessIdentity> identity_of(pid_t pid) const override {
     const auto found = table_.find(pid);
     if (found == table_.end()) return base::fail(base::ErrorCode::not_found, "looking at a process: there is none");
@@ -132,7 +127,6 @@ class FakeProcesses final : public Processes {
     base::Fd output_read, output;
     std::optional<ExitStatus> ended;
     bool ours = false;
-    int niceness = 0;
     bool ignores_term = false;
   };
 
@@ -174,7 +168,6 @@ class FakeProcesses final : public Processes {
   pid_t next_pid_ = 100'000;
   std::uint64_t ticks_ = 0;
   int fail_next_ = 0;
-  bool may_lower_niceness_ = true;
 };
 
 }  // namespace hearth::sys
