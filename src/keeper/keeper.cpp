@@ -70,6 +70,7 @@ Keeper::Keeper(KeeperParts parts)
       expectations_(demands_, parts_.warming.schedules, parts_.warming.learn),
       room_(room_parts()),
       processors_({.executor = parts_.executor,
+                   .clock = parts_.clock,
                    .residents = residents_,
                    .may_lower_niceness = parts_.may_lower_niceness,
                    .class_of = [this](const domain::ModelId& id) { return parts_.keep_rule(id).service_class; }}),
@@ -353,6 +354,7 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
   const std::shared_ptr<Resident> resident = known->second;
   at(*readings, Layer::process).warmth = has_process(resident->state()) ? Warmth::warm : Warmth::cold;
   if (resident->prefix && resident->state() == ModelState::ready) co_await settle(id, resident);
+  if (resident->in_flight() > 0) co_return;  // a request came meanwhile; its end brings us here again
   co_await note_readings(id, std::move(readings));
   co_await measure_memory(id);
 }

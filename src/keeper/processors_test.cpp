@@ -26,6 +26,7 @@ class ProcessorsTest : public RoomFixture {
   std::vector<int> all() { return {niceness("a"), niceness("b"), niceness("c")}; }
 
   Processors processors{{.executor = io.get_executor(),
+                         .clock = clock,
                          .residents = residents,
                          .may_lower_niceness = true,
                          .class_of = [this](const domain::ModelId& of) { return classes[of]; },
@@ -89,6 +90,44 @@ TEST_F(ProcessorsTest, ATurnComesToAnEndByItself) {
   io.restart();
 }
 
+TEST_F(ProcessorsTest, BackgroundThatGaveWayForTheBoundTakesTurnsWithInteractive) {
+  begin("a", interactive);
+  begin("b", background);
+  clock.advance(std::chrono::minutes(14));
+  processors.share();
+  EXPECT_THAT(all(), testing::ElementsAre(0, 19, 0));
+  clock.advance(std::chrono::minutes(1));
+  processors.share();
+  EXPECT_THAT(all(), testing::ElementsAre(0, 10, 0));
+  processors.pass_turn();
+  EXPECT_THAT(all(), testing::ElementsAre(10, 0, 0));
+  begin("c", voice);
+  EXPECT_THAT(all(), testing::ElementsAre(15, 15, 0)) << "never as voice";
+  end("c", voice);
+  end("a", interactive);
+  begin("a", interactive);
+  EXPECT_THAT(all(), testing::ElementsAre(0, 19, 0)) << "a break ends it";
+}
+
+TEST_F(ProcessorsTest, PatienceComesToAnEndByItself) {
+  begin("a", interactive);
+  begin("b", background);
+  clock.advance(std::chrono::minutes(15) - std::chrono::milliseconds(1));
+  rt::asio::cancellation_signal stop;
+  bool stopped = false;
+  rt::asio::co_spawn(io, processors.run(),
+                     rt::asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr) { stopped = true; }));
+  io.run_one();
+  EXPECT_EQ(niceness("b"), 19);
+  clock.advance(std::chrono::milliseconds(1));
+  while (niceness("b") != 0)
+    io.run_one();
+  stop.emit(rt::asio::cancellation_type::terminal);
+  while (!stopped)
+    io.run_one();
+  io.restart();
+}
+
 TEST_F(ProcessorsTest, OwnWorkIsOfTheLowestClass) {
   begin("a", interactive);
   {
@@ -100,6 +139,7 @@ TEST_F(ProcessorsTest, OwnWorkIsOfTheLowestClass) {
 
 TEST_F(ProcessorsTest, WhereNothingCanBeLoweredTheModelsClassDecides) {
   Processors lasting({.executor = io.get_executor(),
+                      .clock = clock,
                       .residents = residents,
                       .may_lower_niceness = false,
                       .class_of = [this](const domain::ModelId& of) { return classes[of]; }});

@@ -40,6 +40,17 @@ int among_the_highest(const Worker& worker, bool alone) {
 
 }  // namespace
 
+Worker as_it_counts(Worker worker, base::Duration starvation_bound) {
+  if (worker.works_for == background && worker.outranked >= starvation_bound) worker.works_for = interactive;
+  return worker;
+}
+
+bool is_outranked(const Worker& worker, std::span<const Worker> workers) {
+  return worker.works_for && std::ranges::any_of(workers, [&](const Worker& other) {
+           return other.works_for && *other.works_for < *worker.works_for;
+         });
+}
+
 std::vector<int> nice_values(std::span<const Worker> workers) {
   std::vector<int> values;
   std::ranges::transform(workers, std::back_inserter(values), below_higher);

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "domain/model.h"
 
 namespace hearth::policy {
@@ -19,7 +20,16 @@ struct Worker {
   // hibernate, to stop) somebody may wait for.
   std::optional<domain::ServiceClass> works_for;
   bool turn = false;  // before others that work for the same class
+  // Others have worked for a higher class for so long without a break.
+  base::Duration outranked = {};
 };
+
+// The class that counts: background that was outranked for the starvation bound is interactive until it no longer is
+// outranked, as where it waits to be admitted (policy/admission.h).
+[[nodiscard]] Worker as_it_counts(Worker worker, base::Duration starvation_bound);
+
+// Does somebody work for a higher class than this one, whatever time has made of that?
+[[nodiscard]] bool is_outranked(const Worker& worker, std::span<const Worker> workers);
 
 // For each, from 0 to 19 (the scheduler weighs 1024 at 0, 335 at 5, 110 at 10, 36 at 15 and 15 at 19). Background is a
 // little nice to the rest of the machine too.

@@ -38,6 +38,22 @@ TEST(Niceness, OnlyTheHighestClassTakesTurns) {
   EXPECT_THAT(in_turns(std::vector<Worker>{{std::nullopt}, {std::nullopt}}), IsEmpty());
 }
 
+TEST(Niceness, BackgroundThatWasOutrankedForTheBoundCountsAsInteractive) {
+  const auto bound = std::chrono::minutes(15);
+  EXPECT_EQ(as_it_counts({.works_for = background, .outranked = bound}, bound).works_for, interactive);
+  EXPECT_EQ(as_it_counts({.works_for = background, .outranked = bound - base::Duration(1)}, bound).works_for,
+            background);
+  EXPECT_EQ(as_it_counts({.works_for = interactive, .outranked = bound}, bound).works_for, interactive);
+  EXPECT_EQ(as_it_counts({.works_for = std::nullopt, .outranked = bound}, bound).works_for, std::nullopt);
+}
+
+TEST(Niceness, OnlyAHigherClassOutranks) {
+  const std::vector<Worker> workers = {{interactive}, {std::nullopt}, {interactive}, {background}};
+  EXPECT_FALSE(is_outranked(workers[0], workers));
+  EXPECT_FALSE(is_outranked(workers[1], workers));
+  EXPECT_TRUE(is_outranked(workers[3], workers));
+}
+
 TEST(Niceness, WhatLastsIsByTheModelsClass) {
   EXPECT_EQ(lasting_niceness(background), 10);
   EXPECT_EQ(lasting_niceness(interactive), 0);
