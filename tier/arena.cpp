@@ -193,6 +193,8 @@ bool Arena::attach(WeightBuffer& buffer) {
   buffer.manifest.swap(packed.manifest);
   buffer.published = true;
   if (os::move_mapping(packed.data, packed.bytes, buffer.base) == 0) {
+    // It takes the place of as much memory, so the kernel refuses only in a race; a write is a crash then.
+    (void)os::allow_write(buffer.base, buffer.bytes);
     channel().event(EventKind::kAttached, Reason::kNone, buffer.ordinal, buffer.bytes, 0, 0, 0, buffer.buffer_type);
     return true;
   }

@@ -84,6 +84,7 @@ void* worker(void*) {
 }
 
 Reason start_worker(unsigned readers) {
+  if (!os::pages_fit(os::page_bytes())) return Reason::kPageSize;
   configure(cancelled, readers);
   the_bell = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   pthread_t thread{};

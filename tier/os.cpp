@@ -134,6 +134,9 @@ int advise(void* at, std::size_t bytes, int advice) {
 ErrnoGuard::ErrnoGuard() : kept_(errno) {}
 ErrnoGuard::~ErrnoGuard() { errno = kept_; }
 
+bool pages_fit(long page_bytes) { return page_bytes == static_cast<long>(kPage); }
+long page_bytes() { return ::sysconf(_SC_PAGESIZE); }
+
 std::uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 std::uint64_t unix_seconds() { return clock_ns(CLOCK_REALTIME) / 1'000'000'000U; }
 std::uint32_t thread_id() { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
@@ -156,11 +159,11 @@ int map_read_over(void* at, std::size_t bytes, int fd, std::uint64_t offset) {
   return map_over(at, bytes, fd, offset, MAP_PRIVATE | MAP_NORESERVE, PROT_READ);
 }
 
-void* map_private(std::size_t bytes, int fd, std::uint64_t offset) {
+void* map_read(std::size_t bytes, int fd, std::uint64_t offset) {
   const ErrnoGuard guard;
   void* place = map_aligned(bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
   if (place == nullptr) return nullptr;
-  if (map_private_over(place, bytes, fd, offset) == 0) return place;
+  if (map_read_over(place, bytes, fd, offset) == 0) return place;
   unmap(place, bytes);
   return nullptr;
 }

@@ -9,7 +9,7 @@
 
 namespace hearth::tier::os {
 
-inline constexpr std::size_t kPage = 4096;         // smallest page of the machines we run on; ranges are rounded to it
+inline constexpr std::size_t kPage = 4096;         // what ranges are rounded to; see pages_fit()
 inline constexpr std::size_t kHugePage = 2 << 20;  // alignment of large buffers
 inline constexpr std::uint64_t kUnknown = UINT64_MAX;
 
@@ -48,6 +48,11 @@ class Guard {
   Mutex& mutex_;
 };
 
+/// True when pages of the kernel have the size that ranges are rounded to. Elsewhere its calls refuse most ranges, and
+/// what is counted in pages means something else: weights are better left alone.
+[[nodiscard]] bool pages_fit(long page_bytes);
+[[nodiscard]] long page_bytes();  // of the kernel
+
 [[nodiscard]] std::uint64_t now_ns();        // CLOCK_MONOTONIC
 [[nodiscard]] std::uint64_t unix_seconds();  // for people only
 [[nodiscard]] std::uint32_t thread_id();
@@ -61,8 +66,9 @@ class Guard {
 [[nodiscard]] int map_private_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
 /// The same, private and only to be read.
 [[nodiscard]] int map_read_over(void* at, std::size_t bytes, int fd, std::uint64_t offset);
-/// Private writable mapping at a multiple of kHugePage, charged to nobody until written; nullptr on failure.
-[[nodiscard]] void* map_private(std::size_t bytes, int fd, std::uint64_t offset);
+/// Private mapping at a multiple of kHugePage, only to be read; nullptr on failure. Where the kernel commits no more
+/// memory than there is, it counts only from allow_write() on.
+[[nodiscard]] void* map_read(std::size_t bytes, int fd, std::uint64_t offset);
 /// Moves a mapping with its page tables onto `to`, replacing what is there.
 [[nodiscard]] int move_mapping(void* from, std::size_t bytes, void* to);
 void unmap(void* at, std::size_t bytes);

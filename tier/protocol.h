@@ -71,6 +71,7 @@ enum class Reason : std::uint16_t {
   kUnknownCommand = 17,
   kTooMany = 18,   // more weight buffers than the library tracks
   kDisabled = 19,  // switched off by the daemon
+  kPageSize = 20,  // the kernel has larger pages than ranges here are rounded to
   kAbsent = 32,    // packed file: there is none
   kShort = 33,     // packed file: shorter than it says
   kForeign = 34,   // packed file: not an own, private, regular file

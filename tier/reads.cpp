@@ -105,7 +105,7 @@ void Reads::read_extent(const ReadExtent& extent) {
     }
     return;
   }
-  void* at = os::map_private(extent.bytes, model_, extent.offset);
+  void* at = os::map_read(extent.bytes, model_, extent.offset);
   for (std::uint64_t done = 0; at != nullptr && done < extent.bytes; done += kMappedStep) {
     const std::uint64_t part = std::min(kMappedStep, extent.bytes - done);
     if (os::populate(static_cast<char*>(at) + done, part) != 0) break;

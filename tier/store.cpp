@@ -96,6 +96,26 @@ Reason reserve_reason(int error) {
   return error == EOPNOTSUPP || error == ENOSYS ? Reason::kNoReserve : Reason::kNoSpace;
 }
 
+Reason open_reason(int error) {
+  if (error == ENOENT) return Reason::kAbsent;
+  const bool short_of_something = error == EMFILE || error == ENFILE || error == ENOMEM || error == EINTR;
+  return short_of_something ? Reason::kKernel : Reason::kForeign;
+}
+
+/// Another start would find the same.
+bool lies_in_file(Reason reason) {
+  switch (reason) {
+    case Reason::kNone:
+    case Reason::kAbsent:
+    case Reason::kKernel:
+    case Reason::kNoThread:
+    case Reason::kNoSharedMapping:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Reason Store::open(const Settings& settings) {
@@ -190,7 +210,7 @@ Reason Store::load_tables(Check& check) {
 Reason Store::load(Check& check, std::uint32_t ordinal) {
   PackedFile& file = check.file;
   file.fd = ::openat(folder_, published_name(ordinal).text, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file.fd < 0) return errno == ENOENT ? Reason::kAbsent : Reason::kForeign;
+  if (file.fd < 0) return open_reason(errno);
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) return Reason::kIo;
   if (!S_ISREG(status.st_mode) || !ours_alone(status) || status.st_nlink != 1) return Reason::kForeign;
@@ -201,7 +221,7 @@ Reason Store::load(Check& check, std::uint32_t ordinal) {
   const Reason tables = load_tables(check);
   if (tables != Reason::kNone) return tables;
   file.bytes = check.header.data_bytes;
-  file.data = os::map_private(file.bytes, file.fd, kDataOffset);
+  file.data = os::map_read(file.bytes, file.fd, kDataOffset);
   if (file.data == nullptr) return Reason::kNoSharedMapping;
   os::prefer_huge(file.data, file.bytes);
   return Reason::kNone;
@@ -319,7 +339,7 @@ Reason Store::take(std::uint32_t ordinal, std::uint64_t bytes, const char* buffe
     check.file.data = nullptr;
   }
   forget(check);
-  if (reason != Reason::kNone && reason != Reason::kAbsent) set_aside(ordinal, reason);
+  if (lies_in_file(reason)) set_aside(ordinal, reason);
   return reason;
 }
 

@@ -20,7 +20,7 @@ namespace hearth::tier {
 /// A checked, mapped packed file on its way into the arena.
 struct PackedFile {
   int fd = -1;
-  void* data = nullptr;  // private, writable mapping of the data
+  void* data = nullptr;  // private mapping of the data, only to be read
   std::uint64_t bytes = 0;
   PageVector<ManifestEntry> manifest;
 };
@@ -58,8 +58,8 @@ class Store {
   /// Opens what is published and starts to check it on reader threads, beside the engine's own start.
   void begin_checks();
 
-  /// Waits for the check of `ordinal` and hands the file over when it is sound and fits. Anything but kNone and kAbsent
-  /// means the file was refused and set aside.
+  /// Waits for the check of `ordinal` and hands the file over when it is sound and fits. A file that is refused for
+  /// what it is is set aside; one that could not be opened, mapped or checked this time stays.
   [[nodiscard]] Reason take(std::uint32_t ordinal, std::uint64_t bytes, const char* buffer_type, std::uint64_t engine,
                             PackedFile& out);
 

@@ -53,7 +53,7 @@ bool between(Enum value, Enum first, Enum last) {
 }
 
 bool is_reason(TierReason reason) {
-  return between(reason, TierReason::kNone, TierReason::kDisabled) ||
+  return between(reason, TierReason::kNone, TierReason::kPageSize) ||
          between(reason, TierReason::kAbsent, TierReason::kLost);
 }
 
@@ -216,6 +216,8 @@ std::string describe(TierReason reason) {
       return "the engine has more weight buffers than the library tracks";
     case TierReason::kDisabled:
       return "it is switched off";
+    case TierReason::kPageSize:
+      return "the kernel's memory pages are not 4 KiB";
     case TierReason::kAbsent:
       return "there is no packed file";
     case TierReason::kShort:

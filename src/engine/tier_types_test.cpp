@@ -51,7 +51,7 @@ TEST(TierRecord, EveryFieldThatCouldMisleadIsChecked) {
   EXPECT_TRUE(refused(span, [](auto& r) { r.end_ns = UINT64_MAX; }));
   const auto event = event_record(TierEventKind::kAttached);
   EXPECT_TRUE(refused(event, [](auto& r) { r.kind = static_cast<TierEventKind>(12); }));
-  EXPECT_TRUE(refused(event, [](auto& r) { r.reason = static_cast<TierReason>(20); }));
+  EXPECT_TRUE(refused(event, [](auto& r) { r.reason = static_cast<TierReason>(21); }));
   EXPECT_TRUE(refused(event, [](auto& r) { r.at_ns = UINT64_MAX; }));
   EXPECT_TRUE(refused(event, [](auto& r) { r.ns = UINT64_MAX; }));
   const auto reply = reply_record(1, TierOp::kWake);
@@ -62,6 +62,15 @@ TEST(TierRecord, EveryFieldThatCouldMisleadIsChecked) {
   EXPECT_TRUE(refused(hello, [](auto& r) { r.powers = 1U << tier::kPowerCount; }));
   EXPECT_TRUE(refused(hello, [](auto& r) { r.pid = UINT32_MAX; }));
   EXPECT_TRUE(refused(hello, [](auto& r) { r.reason[2] = static_cast<TierReason>(31); }));
+}
+
+TEST(TierRecord, AHelloTellsOfPagesThatDoNotFit) {
+  auto hello = hello_record();
+  hello.reason[static_cast<unsigned>(TierPower::kWake)] = TierReason::kPageSize;
+  const auto read = read_tier_record(bytes_of(hello));
+  ASSERT_TRUE(read);
+  const auto reason = std::get<TierHello>(*read).reasons[static_cast<unsigned>(TierPower::kWake)];
+  EXPECT_EQ(describe(reason), "the kernel's memory pages are not 4 KiB");
 }
 
 TEST(TierRecord, TextsAreCutAtTheirFieldAndFitToBeShown) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -18,6 +19,14 @@ TEST(Extents, AreWidenedToPages) {
   EXPECT_EQ(extents[0].bytes, 4096U);
   EXPECT_EQ(extents[1].bytes, 8192U);
   extents.reset();
+}
+
+TEST(Pages, OnlyThoseThatRangesAreRoundedToFit) {
+  EXPECT_TRUE(os::pages_fit(4096));
+  EXPECT_FALSE(os::pages_fit(16384));
+  EXPECT_FALSE(os::pages_fit(65536));
+  EXPECT_FALSE(os::pages_fit(-1));
+  EXPECT_EQ(os::page_bytes(), ::sysconf(_SC_PAGESIZE));
 }
 
 TEST(Extents, AreSortedByOrderAndNeighboursJoined) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -189,6 +190,56 @@ TEST_F(StoreTest, AFileThatIsNotOursAloneIsRefused) {
   expect_set_aside(Reason::kForeign);
   fs::create_directory(file());
   EXPECT_EQ(take(), Reason::kForeign);
+}
+
+/// Lets the process have no descriptor or no memory more than it has.
+class Shortage {
+ public:
+  Shortage(__rlimit_resource what, rlim_t limit) : what_(what) {
+    ::getrlimit(what_, &kept_);
+    const rlimit less{limit, kept_.rlim_max};
+    ::setrlimit(what_, &less);
+  }
+  ~Shortage() { ::setrlimit(what_, &kept_); }
+  Shortage(const Shortage&) = delete;
+  Shortage& operator=(const Shortage&) = delete;
+
+ private:
+  __rlimit_resource what_;
+  rlimit kept_{};
+};
+
+TEST_F(StoreTest, WhatTheFileHasNoPartInLeavesItWhereItIs) {
+  ASSERT_EQ(publish(*store()), Reason::kNone);
+  for (const auto what : {RLIMIT_NOFILE, RLIMIT_AS}) {
+    auto fresh = store();
+    {
+      const Shortage shortage(what, what == RLIMIT_AS ? 1 << 20 : 0);
+      fresh->begin_checks();
+    }
+    PackedFile packed;
+    EXPECT_EQ(fresh->take(0, kBytes, "CPU_REPACK", kEngine, packed), Reason::kKernel);
+    EXPECT_TRUE(fs::exists(file()));
+  }
+  EXPECT_EQ(take(), Reason::kNone);
+}
+
+TEST_F(StoreTest, ATakenFileIsOnlyReadUntilWritesAreAllowed) {
+  ASSERT_EQ(publish(*store()), Reason::kNone);
+  auto fresh = store();
+  PackedFile packed;
+  ASSERT_EQ(fresh->take(0, kBytes, "CPU_REPACK", kEngine, packed), Reason::kNone);
+  auto* data = static_cast<unsigned char*>(packed.data);
+  // The kernel refuses to write into what may only be read.
+  EXPECT_EQ(::pread(packed.fd, data, 1, 0), -1);
+  ASSERT_EQ(os::allow_write(data, kBytes), 0);
+  EXPECT_EQ(::pread(packed.fd, data, 1, 0), 1);
+  os::unmap(data, kBytes);
+  ::close(packed.fd);
+  packed.manifest.reset();
+  int first = 0;
+  EXPECT_EQ(take(&first), Reason::kNone);
+  EXPECT_EQ(first, 1);
 }
 
 TEST_F(StoreTest, AFileOfAnotherKeyOrOrdinalIsRefused) {
