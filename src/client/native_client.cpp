@@ -173,7 +173,7 @@ base::Result<Answer> NativeClient::remove(std::string_view target) const {
 }
 
 base::Result<Answer> NativeClient::post(std::string_view target, const domain::Json& body) const {
-  return ask(http::verb::post, target, options_.timeouts.idle, body.dump());
+  return ask(http::verb::post, target, options_.timeouts.idle, domain::text_of(body));
 }
 
 base::Result<Answer> NativeClient::put_file(std::string_view target, const std::filesystem::path& file,

@@ -49,7 +49,7 @@ void AnswerBuilder::take_event(std::string_view data) {
   }
   if (head_.is_null()) head_ = event;
   keep_first(usage_, event, "usage");
-  keep_first(timings_, event, "timings");
+  if (event.contains("timings")) timings_ = event["timings"];  // each chunk's cover all up to it
 }
 
 void AnswerBuilder::take_choice(const Json& chunk) {

@@ -57,6 +57,15 @@ TEST(AnswerBuilder, KeepsChoicesApart) {
   EXPECT_EQ(choices[1]["logprobs"]["content"].size(), 2U);
 }
 
+TEST(AnswerBuilder, TheLastTimingsAreThoseOfTheWholeAnswer) {
+  AnswerBuilder builder(Endpoint::chat);
+  builder.feed(event(R"({"choices":[{"index":0,"delta":{"content":"a"}}],"timings":{"predicted_n":1}})"));
+  builder.feed(event(R"({"choices":[{"index":0,"delta":{"content":"b"}}],"timings":{"predicted_n":2}})"));
+  builder.feed(event(R"({"choices":[]})"));
+  builder.feed(event("[DONE]"));
+  EXPECT_EQ(built(builder)["timings"]["predicted_n"], 2);
+}
+
 TEST(AnswerBuilder, ReportsAnErrorInTheStream) {
   AnswerBuilder builder(Endpoint::chat);
   builder.feed(event(R"({"error":{"code":500,"message":"boom"}})"));

@@ -28,6 +28,10 @@ base::Result<Json> parse_body(std::string_view body) {
         ErrorCode::bad_request,
         fmt::format("the request body is not JSON (at byte {}); send a JSON object with Content-Type application/json",
                     error.byte));
+  } catch (const Json::exception&) {
+    return base::fail(ErrorCode::bad_request,
+                      "the request body has a value that cannot be read, such as a number beyond 1e308; send numbers "
+                      "that a double can hold");
   }
 }
 

@@ -27,6 +27,19 @@ Caller caller_of(const Exchange& exchange) {
           .x_api_key = head["x-api-key"]};
 }
 
+// What a browser asks before a page's request.
+bool is_preflight(const Exchange& exchange) {
+  return exchange.head().method() == bhttp::verb::options && is_own_page(exchange.head()[bhttp::field::origin]);
+}
+
+Reply preflight_reply(const Exchange& exchange) {
+  Reply reply{.status = 204, .content_type = {}, .body = {}, .headers = {}};
+  reply.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE");
+  const std::string_view wanted = exchange.head()[bhttp::field::access_control_request_headers];
+  if (!wanted.empty()) reply.headers.emplace_back("Access-Control-Allow-Headers", wanted);
+  return reply;
+}
+
 }  // namespace
 
 Connection::Connection(tcp::socket socket, const ConnectionContext& context)
@@ -108,9 +121,11 @@ rt::Task<void> Connection::refuse_head(Exchange& exchange, rt::error_code error)
   if (co_await exchange.reply(std::move(reply))) co_await linger();
 }
 
-// Why a request is not handed on at all; empty when it is.
-std::optional<Reply> Connection::refusal_of(const Exchange& exchange, const Router::Match& match) const {
+// The answer to a request that is not handed on at all; empty when it is.
+std::optional<Reply> Connection::reply_without_handler(const Exchange& exchange, const Router::Match& match) const {
   const domain::Api dialect = dialect_of(exchange);
+  if (match.path_known && is_preflight(exchange) && may_come(context_.rules, caller_of(exchange)))
+    return preflight_reply(exchange);
   if (auto allowed = may_ask(context_.rules, caller_of(exchange)); !allowed)
     return error_reply(dialect, allowed.error());
   if (auto known = check_class(exchange.head()[kClassHeader]); !known) return error_reply(dialect, known.error());
@@ -125,10 +140,11 @@ std::optional<Reply> Connection::refusal_of(const Exchange& exchange, const Rout
 }
 
 rt::Task<void> Connection::dispatch(Exchange& exchange) {
+  if (is_own_page(exchange.head()[bhttp::field::origin])) exchange.let_page_read();
   Router::Match match = context_.router.match(exchange.head().method(), exchange.path());
-  if (auto refusal = refusal_of(exchange, match)) {
+  if (auto reply = reply_without_handler(exchange, match)) {
     // An unread body makes the connection unusable; reusable() sees that.
-    if (auto sent = co_await exchange.reply(std::move(*refusal)); !sent) spdlog::debug("{}", sent.error().message);
+    if (auto sent = co_await exchange.reply(std::move(*reply)); !sent) spdlog::debug("{}", sent.error().message);
     co_return;
   }
   exchange.set_parts(std::move(match.parts));

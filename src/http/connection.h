@@ -36,7 +36,7 @@ class Connection {
   [[nodiscard]] rt::Task<Next> serve_one();
   [[nodiscard]] rt::Task<bool> wait_for_request();
   [[nodiscard]] rt::Task<rt::error_code> read_head(Exchange::Parser& parser);
-  [[nodiscard]] std::optional<Reply> refusal_of(const Exchange& exchange, const Router::Match& match) const;
+  [[nodiscard]] std::optional<Reply> reply_without_handler(const Exchange& exchange, const Router::Match& match) const;
   [[nodiscard]] rt::Task<void> dispatch(Exchange& exchange);
   [[nodiscard]] rt::Task<void> refuse_head(Exchange& exchange, rt::error_code error);
   [[nodiscard]] rt::Task<void> linger();

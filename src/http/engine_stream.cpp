@@ -12,40 +12,48 @@ using base::ErrorCode;
 namespace beast = boost::beast;
 namespace bhttp = beast::http;
 
-std::unexpected<base::Error> failed(std::string_view what, const rt::error_code& error) {
-  if (error == beast::error::timeout) {
-    return base::fail(ErrorCode::timeout, fmt::format("the engine was silent for {} minutes while {}",
-                                                      EngineStream::kSilence.count(), what));
-  }
-  return base::fail(ErrorCode::engine_failed, fmt::format("the engine broke off while {} ({})", what, error.message()));
+// "15 minutes", "10 seconds".
+std::string in_words(std::chrono::milliseconds limit) {
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(limit);
+  if (minutes.count() > 1 && minutes == limit) return fmt::format("{} minutes", minutes.count());
+  return fmt::format("{} seconds", std::chrono::duration<double>(limit).count());
 }
 
 }  // namespace
 
+std::unexpected<base::Error> EngineStream::failed(std::string_view what, const rt::error_code& error,
+                                                  std::chrono::milliseconds limit) {
+  silent_ = error == beast::error::timeout;
+  if (silent_)
+    return base::fail(ErrorCode::engine_failed,
+                      fmt::format("the engine was silent for {} while {}", in_words(limit), what));
+  return base::fail(ErrorCode::engine_failed, fmt::format("the engine broke off while {} ({})", what, error.message()));
+}
+
 rt::Task<base::Status> EngineStream::send(const std::string& socket_path, std::string_view path,
                                           std::string_view body) {
-  stream_.expires_after(std::chrono::seconds(10));
+  stream_.expires_after(limits_.connect);
   const auto [connect_error] = co_await stream_.async_connect(Protocol::endpoint(socket_path), rt::kTuple);
-  if (connect_error) co_return failed("connecting to it", connect_error);
+  if (connect_error) co_return failed("connecting to it", connect_error, limits_.connect);
   const std::string head = fmt::format(
       "POST {} HTTP/1.1\r\nHost: engine\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: "
       "close\r\n\r\n",
       path, body.size());
   const std::array<rt::asio::const_buffer, 2> buffers = {rt::asio::buffer(head), rt::asio::buffer(body)};
-  stream_.expires_after(std::chrono::seconds(60));
+  stream_.expires_after(limits_.take);
   const auto [write_error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
-  if (write_error) co_return failed("taking the request", write_error);
+  if (write_error) co_return failed("taking the request", write_error, limits_.take);
   co_return base::Status{};
 }
 
 rt::Task<base::Status> EngineStream::read_head() {
   parser_.body_limit(boost::none);
-  stream_.expires_after(kSilence);
+  stream_.expires_after(limits_.answer);
   const auto [error, read] = co_await bhttp::async_read_header(stream_, buffer_, parser_, rt::kTuple);
-  if (error) co_return failed("beginning its answer", error);
+  if (error) co_return failed("beginning its answer", error, limits_.answer);
   stream_.expires_never();
   parser_.eager(true);
-  watchdog_.emplace(stream_.get_executor(), kSilence, [this] {
+  watchdog_.emplace(stream_.get_executor(), limits_.answer, [this] {
     silent_ = true;
     stream_.socket().cancel();
   });
@@ -63,7 +71,7 @@ base::Status EngineStream::parse(std::string& into) {
     buffer_.consume(parser_.put(buffer_.data(), error));
     into.append(chunk_.data(), chunk_.size() - body.size);
     if (error == bhttp::error::need_more) break;
-    if (error && error != bhttp::error::need_buffer) return failed("answering", error);
+    if (error && error != bhttp::error::need_buffer) return failed("answering", error, limits_.answer);
   }
   return {};
 }
@@ -74,7 +82,8 @@ rt::Task<base::Status> EngineStream::read(std::string& into) {
   for (;;) {
     if (auto parsed = parse(into); !parsed) co_return parsed;
     if (!into.empty() || parser_.is_done()) co_return base::Status{};
-    if (buffer_.size() + chunk_.size() > kLargestBuffer) co_return failed("answering", bhttp::error::bad_chunk);
+    if (buffer_.size() + chunk_.size() > kLargestBuffer)
+      co_return failed("answering", bhttp::error::bad_chunk, limits_.answer);
     auto [error, count] = co_await stream_.socket().async_read_some(buffer_.prepare(chunk_.size()), rt::kTuple);
     buffer_.commit(count);
     watchdog_->touch();
@@ -84,7 +93,7 @@ rt::Task<base::Status> EngineStream::read(std::string& into) {
       if (!error) co_return base::Status{};
     }
     if (silent_) error = beast::error::timeout;
-    if (error) co_return failed("answering", error);
+    if (error) co_return failed("answering", error, limits_.answer);
   }
 }
 

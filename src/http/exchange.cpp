@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_suffix.hpp>
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
+#include <tuple>
 
 #include "base/text.h"
+#include "rt/watchdog.h"
 
 namespace hearth::http {
 namespace {
@@ -25,6 +26,11 @@ base::Error read_error(const rt::error_code& error) {
 }
 
 }  // namespace
+
+std::size_t grown_room(std::size_t size, std::optional<std::uint64_t> declared) {
+  const std::size_t grown = std::max<std::size_t>(64U << 10, size * 2);
+  return static_cast<std::size_t>(std::min<std::uint64_t>(grown, declared.value_or(grown)));
+}
 
 Exchange::Exchange(beast::tcp_stream& stream, beast::flat_buffer& buffer, Parser& parser, const Limits& limits,
                    std::string id, const base::Clock& clock)
@@ -70,15 +76,26 @@ rt::Task<base::Status> Exchange::send_continue() {
   co_return co_await send(rt::asio::buffer(kContinue));
 }
 
+// Not by the stream's own deadline: that closes the socket, and the client is to be told why.
 rt::Task<base::Result<std::size_t>> Exchange::read_some(std::span<char> into) {
   if (parser_.is_done()) co_return 0;
   if (auto sent = co_await send_continue(); !sent) co_return base::pass(sent);
   auto& body = parser_.get().body();
   body.data = into.data();
   body.size = into.size();
-  stream_.expires_after(limits_.transfer_wait);
-  auto [error, read] = co_await bhttp::async_read(stream_, buffer_, parser_, rt::kTuple);
-  if (error == bhttp::error::need_buffer) error = {};
+  bool silent = false;
+  rt::Watchdog watchdog(stream_.get_executor(), limits_.transfer_wait, [&] {
+    silent = true;
+    stream_.cancel();
+  });
+  rt::error_code error;
+  while (!error && !silent && body.size > 0 && !parser_.is_done()) {
+    std::size_t read = 0;
+    std::tie(error, read) = co_await bhttp::async_read_some(stream_, buffer_, parser_, rt::kTuple);
+    if (error == bhttp::error::need_buffer) error = {};
+    watchdog.touch();
+  }
+  if (silent) error = beast::error::timeout;
   if (error) {
     close_ = true;
     co_return std::unexpected(read_error(error));
@@ -96,10 +113,9 @@ rt::Task<base::Result<std::string>> Exchange::read_body() {
   };
   if (content_length().value_or(0) > limits_.body) co_return too_large();
   std::string body;
-  body.resize(static_cast<std::size_t>(content_length().value_or(64U << 10)));
   std::size_t used = 0;
   for (;;) {
-    if (used == body.size() && !parser_.is_done()) body.resize(std::max<std::size_t>(64U << 10, body.size() * 2));
+    if (used == body.size() && !parser_.is_done()) body.resize(grown_room(used, content_length()));
     auto read = co_await read_some(std::span(body).subspan(used));
     if (!read) co_return base::pass(read);
     used += *read;
@@ -118,16 +134,28 @@ bhttp::response<bhttp::empty_body> Exchange::response_head(unsigned status, cons
   for (const auto& [name, value] : headers)
     response.insert(name, value);
   response.set("x-hearth-request-id", id_);
-  response.keep_alive(reusable());
+  if (page_reads_) {
+    response.set(bhttp::field::access_control_allow_origin, head()[bhttp::field::origin]);
+    response.set(bhttp::field::vary, "Origin");
+  }
+  response.keep_alive(keeps_open());
   return response;
 }
 
-bool Exchange::reusable() const { return !close_ && head().keep_alive() && parser_.is_done(); }
+bool Exchange::keeps_open() const { return !close_ && head().keep_alive() && parser_.is_done(); }
+
+bool Exchange::reusable() const { return finished_ && keeps_open(); }
 
 template <typename Buffers>
 rt::Task<base::Status> Exchange::send(Buffers buffers) {
-  stream_.expires_after(limits_.transfer_wait);
-  const auto [error, written] = co_await rt::asio::async_write(stream_, buffers, rt::kTuple);
+  beast::buffers_suffix rest(buffers);
+  rt::error_code error;
+  while (!error && rt::asio::buffer_size(rest) > 0) {
+    std::size_t count = 0;
+    stream_.expires_after(limits_.transfer_wait);
+    std::tie(error, count) = co_await stream_.async_write_some(rest, rt::kTuple);
+    rest.consume(count);
+  }
   stream_.expires_never();
   co_return sent(error);
 }
@@ -135,18 +163,23 @@ rt::Task<base::Status> Exchange::send(Buffers buffers) {
 base::Status Exchange::sent(const rt::error_code& error) {
   if (!error) return {};
   close_ = true;
+  broken_ = true;
   return base::fail(ErrorCode::io, "the client left while it was answered (" + error.message() + ")");
 }
 
 rt::Task<base::Status> Exchange::reply(Reply reply) {
   answered_ = true;
   auto response = response_head(reply.status, reply.headers);
-  response.set(bhttp::field::content_type, reply.content_type);
-  response.content_length(reply.body.size());
+  if (response.result() != bhttp::status::no_content) {
+    response.set(bhttp::field::content_type, reply.content_type);
+    response.content_length(reply.body.size());
+  }
   if (head().method() == bhttp::verb::head) reply.body.clear();
   const std::string text = fmt::format("{}", fmt::streamed(response.base()));
   const std::array<rt::asio::const_buffer, 2> buffers = {rt::asio::buffer(text), rt::asio::buffer(reply.body)};
-  co_return co_await send(buffers);
+  auto done = co_await send(buffers);
+  finished_ = done.has_value();
+  co_return done;
 }
 
 rt::Task<base::Status> Exchange::begin(unsigned status, std::vector<Header> headers) {
@@ -177,7 +210,9 @@ rt::Task<base::Status> Exchange::write(std::string_view piece) {
 
 rt::Task<base::Status> Exchange::end() {
   if (!chunked_) co_return base::Status{};
-  co_return co_await send(bhttp::make_chunk_last());
+  auto done = co_await send(bhttp::make_chunk_last());
+  finished_ = done.has_value();
+  co_return done;
 }
 
 rt::Task<void> Exchange::client_left() {

@@ -2,7 +2,7 @@
 // One request and its answer on a client's connection: what a handler reads from and writes to.
 //
 // Thread: the I/O thread. Owned by the Connection for the time of one request; a handler's coroutine borrows it. Every
-// wait has its own deadline (Limits). After a failed write nothing more can be sent; the connection then closes.
+// wait has its own deadline (Limits). After a failed or cut write nothing more can be sent; the connection then closes.
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -11,6 +11,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ struct Reply {
   std::vector<Header> headers;
 };
 
+// How large the room for a body becomes when it has `size` bytes and all are taken. It grows with what has come, never
+// with what a client only declares.
+[[nodiscard]] std::size_t grown_room(std::size_t size, std::optional<std::uint64_t> declared);
+
 class Exchange {
  public:
   using Parser = beast::http::request_parser<beast::http::buffer_body>;
@@ -65,6 +70,8 @@ class Exchange {
   [[nodiscard]] const std::string& part(std::string_view name) const { return parts_.at(std::string(name)); }
   void set_parts(std::map<std::string, std::string> parts) { parts_ = std::move(parts); }
   [[nodiscard]] std::optional<std::uint64_t> content_length() const;
+  // The page that asks, as its browser named it, may read the answer. Before any answer.
+  void let_page_read() { page_reads_ = true; }
 
   // The whole body. Errors: too_large (the connection then closes after the answer), timeout, io (the client left).
   [[nodiscard]] rt::Task<base::Result<std::string>> read_body();
@@ -84,13 +91,16 @@ class Exchange {
   [[nodiscard]] rt::Task<void> client_left();
 
   [[nodiscard]] bool answered() const { return answered_; }
-  // The connection can take another request.
+  // A write of the answer failed, or was cancelled half-way: there is nobody to tell anything more.
+  [[nodiscard]] bool broken() const { return broken_; }
+  // The answer is complete, and the connection can take another request.
   [[nodiscard]] bool reusable() const;
   void close_afterwards() { close_ = true; }
 
  private:
   [[nodiscard]] beast::http::response<beast::http::empty_body> response_head(unsigned status,
                                                                              const std::vector<Header>& headers) const;
+  [[nodiscard]] bool keeps_open() const;
   [[nodiscard]] rt::Task<base::Status> send_continue();
   template <typename Buffers>
   rt::Task<base::Status> send(Buffers buffers);
@@ -106,8 +116,11 @@ class Exchange {
   std::map<std::string, std::string> parts_;
   bool continue_sent_ = false;
   bool answered_ = false;
+  bool finished_ = false;
+  bool broken_ = false;
   bool chunked_ = false;
   bool close_ = false;
+  bool page_reads_ = false;
 };
 
 }  // namespace hearth::http

@@ -41,14 +41,21 @@ std::string_view bearer_of(std::string_view authorization) {
 
 }  // namespace
 
-base::Status may_ask(const AccessRules& rules, const Caller& caller) {
+bool is_own_page(std::string_view origin) { return !origin.empty() && is_this_machine(host_of_origin(origin)); }
+
+base::Status may_come(const AccessRules& rules, const Caller& caller) {
   if (rules.loopback_only && !caller.host.empty() && !is_this_machine(caller.host)) {
     return base::fail(ErrorCode::permission, "the Host header names another machine; ask for localhost or 127.0.0.1");
   }
-  if (rules.loopback_only && !caller.origin.empty() && !is_this_machine(host_of_origin(caller.origin))) {
+  if (rules.loopback_only && !caller.origin.empty() && !is_own_page(caller.origin)) {
     return base::fail(ErrorCode::permission,
                       "a page from another site may not use this server; open the page from localhost");
   }
+  return {};
+}
+
+base::Status may_ask(const AccessRules& rules, const Caller& caller) {
+  if (auto came = may_come(rules, caller); !came) return came;
   if (rules.api_key.empty()) return {};
   if (same_key(bearer_of(caller.authorization), rules.api_key) || same_key(caller.x_api_key, rules.api_key)) return {};
   return base::fail(ErrorCode::unauthorized,

@@ -23,6 +23,11 @@ struct Caller {
   std::string_view x_api_key;
 };
 
+// By host and origin alone: what a browser asks before a page's request has no key. Errors: permission.
+[[nodiscard]] base::Status may_come(const AccessRules& rules, const Caller& caller);
+// A page of this machine may read the answers. Never another, also where its requests are served.
+[[nodiscard]] bool is_own_page(std::string_view origin);
+
 // Errors: permission (host or origin), unauthorized (key).
 [[nodiscard]] base::Status may_ask(const AccessRules& rules, const Caller& caller);
 

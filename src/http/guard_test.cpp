@@ -34,6 +34,20 @@ TEST(Guard, PagesOfOtherSitesAreRefused) {
   EXPECT_EQ(verdict(rules, from("localhost", "null")), ErrorCode::permission);
 }
 
+TEST(Guard, OnlyPagesOfThisMachineReadAnswers) {
+  for (const char* own : {"http://localhost:3000", "http://127.0.0.1", "https://[::1]:8443"})
+    EXPECT_TRUE(is_own_page(own)) << own;
+  for (const char* other : {"", "null", "localhost", "https://evil.example", "http://localhost.evil.example"})
+    EXPECT_FALSE(is_own_page(other)) << other;
+}
+
+TEST(Guard, APreflightNeedsNoKey) {
+  const AccessRules rules{.api_key = "secret", .loopback_only = true};
+  EXPECT_TRUE(may_come(rules, from("localhost", "http://localhost:3000")));
+  EXPECT_FALSE(may_come(rules, from("localhost", "https://evil.example")));
+  EXPECT_FALSE(may_come(rules, from("evil.example", "http://localhost:3000")));
+}
+
 TEST(Guard, AKeyOpensByEitherHeader) {
   const AccessRules rules{.api_key = "secret", .loopback_only = false};
   EXPECT_EQ(verdict(rules, {"x", "", "Bearer secret", ""}), kAllowed);

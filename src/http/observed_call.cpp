@@ -57,12 +57,13 @@ rt::Task<std::optional<base::Error>> CallObserver::ended(ObservedCall& call, bas
   call.answered = done.has_value();
   if (call.answered) co_return std::nullopt;
   base::Error error = std::move(done.error());
-  if (error.code == ErrorCode::io) {  // only writing to the client fails like this; there is nobody to tell
+  if (call.exchange.broken()) {
     call.seen.status = kClientClosedRequest;
     call.seen.error = std::move(error.message);
     co_return std::nullopt;
   }
-  if (error.code == ErrorCode::engine_failed && call.engine) error = co_await call.lease->why_gone();
+  if (error.code == ErrorCode::engine_failed && call.engine && !call.engine->silent())
+    error = co_await call.lease->why_gone();
   co_return std::move(error);
 }
 

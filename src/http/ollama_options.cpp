@@ -95,8 +95,8 @@ void take(OllamaOptions& into, const Option& option, const Json& value) {
   if (option.name == "seed" && value.get<std::int64_t>() < 0) return;  // the engine picks one
   const std::string field(option.field);
   into.fields[field] = value;
-  // -2 fills the context; the engine knows no such value, and without a bound it goes on to the end of the context.
-  if (option.name == "num_predict" && value.get<std::int64_t>() < 0) into.fields[field] = -1;
+  // No bound, in Ollama for all of these. -2 is no value of the engine's, and with 0 it answers one token.
+  if (option.name == "num_predict" && value.get<std::int64_t>() <= 0) into.fields[field] = -1;
   if (option.name == "repeat_last_n") into.repeat_over_context = value.get<std::int64_t>() < 0;
 }
 

@@ -34,6 +34,7 @@ TEST(OllamaOptions, AreRenamedForTheEngine) {
 
 TEST(OllamaOptions, WhatTheEngineRefusesIsPutIntoItsWords) {
   EXPECT_EQ(fields_of(R"({"num_predict": -2})")["n_predict"], -1);
+  EXPECT_EQ(fields_of(R"({"num_predict": 0})")["n_predict"], -1);
   EXPECT_FALSE(fields_of(R"({"seed": -1})").contains("seed"));
   EXPECT_EQ(fields_of(R"({"stop": "x"})")["stop"], Json::array({"x"}));
   EXPECT_TRUE(read_ollama_options(Json{{"repeat_last_n", -1}}).value().repeat_over_context);

@@ -40,6 +40,11 @@ std::string refusal_text(const std::string& body) {
   return base::printable(body, 500);
 }
 
+std::string text_at(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 Json error_json(const std::string& message) { return {{"error", message}}; }
 Json tokens_question(const std::vector<std::int64_t>& tokens) { return {{"tokens", tokens}}; }
 Json template_question(const Json& upstream) {
@@ -68,7 +73,6 @@ struct OllamaRelay::Call : ObservedCall {
   std::unique_ptr<OllamaAnswer> answer;
   base::Mono last_written;
   std::string rendered;  // the prompt as the engine's template gives it, where it was asked for
-  bool writing = false;  // a line is on its way: it must not be cut
 };
 
 rt::Task<void> OllamaRelay::serve(OllamaCall kind, Exchange& exchange) {
@@ -146,21 +150,20 @@ rt::Task<base::Status> OllamaRelay::acquire_in_company(Call& call) {
   using namespace boost::asio::experimental::awaitable_operators;
   if (!call.request->stream || call.request->wish != Wish::answer) co_return co_await acquire(call);
   auto first = co_await (acquire(call) || keep_company(call));
-  if (first.index() == 1) co_return std::get<1>(std::move(first));
-  if (call.writing) co_return base::fail(ErrorCode::io, "the client does not take what it is sent");
+  if (first.index() == 1) co_return std::unexpected(std::get<1>(std::move(first)));
+  if (call.exchange.broken()) co_return base::fail(ErrorCode::io, "the client does not take what it is sent");
   co_return std::get<0>(std::move(first));
 }
 
-// Ends only when the client takes nothing any more.
-rt::Task<base::Status> OllamaRelay::keep_company(Call& call) {
+// Ends only when the client takes nothing any more, or by a cancellation: before acquire() then, which may have to wait
+// for work that cannot be cancelled. Either way there is no lease.
+rt::Task<base::Error> OllamaRelay::keep_company(Call& call) {
   for (;;) {
     const bool waited = co_await rt::pause(kSilence);
-    if (!waited) co_return base::Status{};
+    if (!waited) co_return base::Error(ErrorCode::cancelled, "the wait for an engine was given up");
     const std::string line = call.answer->empty_line(clock_.wall());
-    call.writing = true;
     auto said = co_await say(call, line);
-    if (!said) co_return said;
-    call.writing = false;
+    if (!said) co_return std::move(said.error());
   }
 }
 
@@ -185,7 +188,7 @@ rt::Task<base::Status> OllamaRelay::add_what_was_said(Call& call) {
   if (!prior) co_return base::pass(prior);
   auto prompt = co_await small_question(call, "/apply-template", template_question(request.upstream));
   if (!prompt) co_return base::pass(prompt);
-  call.rendered = prior->value("content", "") + prompt->value("prompt", "");
+  call.rendered = text_at(*prior, "content") + text_at(*prompt, "prompt");
   request.path = "/v1/completions";
   request.upstream["prompt"] = call.rendered;
   request.upstream.erase("messages");
@@ -285,7 +288,7 @@ rt::Task<base::Result<Json>> OllamaRelay::context_after(Call& call) {
   if (call.rendered.empty()) {
     auto prompt = co_await small_question(call, "/apply-template", template_question(call.request->upstream));
     if (!prompt) co_return base::pass(prompt);
-    call.rendered = prompt->value("prompt", "");
+    call.rendered = text_at(*prompt, "prompt");
   }
   auto tokens = co_await small_question(call, "/tokenize", text_question(call.rendered + call.answer->text()));
   if (!tokens) co_return base::pass(tokens);

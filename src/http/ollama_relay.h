@@ -31,7 +31,7 @@ class OllamaRelay {
   [[nodiscard]] rt::Task<base::Status> give(Call& call);
   [[nodiscard]] rt::Task<base::Status> acquire(Call& call);
   [[nodiscard]] rt::Task<base::Status> acquire_in_company(Call& call);
-  [[nodiscard]] rt::Task<base::Status> keep_company(Call& call);
+  [[nodiscard]] rt::Task<base::Error> keep_company(Call& call);
   [[nodiscard]] rt::Task<base::Status> unload(Call& call);
   [[nodiscard]] rt::Task<base::Status> check_thinking(Call& call);
   [[nodiscard]] rt::Task<base::Status> add_what_was_said(Call& call);
