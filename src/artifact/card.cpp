@@ -25,7 +25,8 @@ std::vector<std::string> capabilities_of(const Gguf& gguf, const std::string& ch
   const auto speaks_of = [&](std::string_view word) { return chat_template.contains(word); };
   std::vector<std::string> capabilities = {has_own("pooling_type") ? "embedding" : "completion"};
   if (speaks_of("tools") || speaks_of("tool_call")) capabilities.emplace_back("tools");
-  if (speaks_of("enable_thinking") || speaks_of("<think>")) capabilities.emplace_back("thinking");
+  if (speaks_of("enable_thinking") || speaks_of("reasoning_effort") || speaks_of("<think>"))
+    capabilities.emplace_back("thinking");
   if (has_own("vision.block_count")) capabilities.emplace_back("vision");
   if (has("tokenizer.ggml.fim_pre_token_id") || has("tokenizer.ggml.prefix_token_id"))
     capabilities.emplace_back("insert");

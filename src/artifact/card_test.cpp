@@ -40,6 +40,10 @@ TEST(Card, TellsWhatTheModelCanDo) {
   };
   EXPECT_THAT(capabilities({{"tokenizer.chat_template", std::string("{% if tools %}{% if enable_thinking %}")}}),
               ElementsAre("completion", "tools", "thinking"));
+  EXPECT_THAT(capabilities({{"tokenizer.chat_template",
+                             std::string("{%- set reasoning_effort = 'medium' %}{{ message.thinking }}")}}),
+              ElementsAre("completion", "thinking"))
+      << "the template of gpt-oss";
   EXPECT_THAT(capabilities({{"llama.pooling_type", std::uint64_t{1}}}), ElementsAre("embedding"));
   EXPECT_THAT(capabilities({{"llama.vision.block_count", std::uint64_t{2}}}), ElementsAre("completion", "vision"));
   EXPECT_THAT(capabilities({{"tokenizer.ggml.fim_pre_token_id", std::uint64_t{2}}}),

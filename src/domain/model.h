@@ -86,6 +86,7 @@ struct ModelView {
   std::optional<std::string> digest;  // SHA-256 of the file, in hexadecimal
   std::optional<base::Wall> imported_at;
   std::optional<unsigned> context;  // tokens of context that the configuration gives it; empty: the engine's choice
+  std::optional<std::uint64_t> request_context = std::nullopt;  // that one request has in the engine that runs
   // What the file says of itself; empty where it does not.
   std::optional<std::string> architecture;
   std::optional<std::string> quantisation;

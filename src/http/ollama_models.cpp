@@ -74,7 +74,7 @@ Json ollama_process(const domain::ModelView& model, base::Wall now) {
   process["details"] = details_of(model);
   process["expires_at"] = ollama_instant(expiry_of(model, now));
   process["size_vram"] = at(model.layers, Layer::device).bytes.value_or(0);
-  process["context_length"] = model.context ? std::uint64_t{*model.context} : model.context_length.value_or(0);
+  process["context_length"] = model.request_context.value_or(model.context_length.value_or(0));
   return process;
 }
 

@@ -37,7 +37,8 @@ TEST(OllamaModels, ATagHasWhatClientsNeed) {
 TEST(OllamaModels, AProcessTellsWhenItEnds) {
   auto model = mini();
   model.keep.until = kNow + 1h;
-  model.context = 2048;
+  model.context = 8192;  // split between slots
+  model.request_context = 2048;
   const Json process = ollama_process(model, kNow);
   EXPECT_EQ(process["expires_at"], "2023-11-14T23:13:20.000Z");
   EXPECT_EQ(process["size"], 250'000'000);

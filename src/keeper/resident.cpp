@@ -88,6 +88,7 @@ void Resident::describe(domain::ModelView& view) const {
   view.failure = supervisor_->failure();
   view.pid = supervisor_->pid();
   view.process_started_at = supervisor_->process_started_at();
+  if (view.pid) view.request_context = context;
   view.requests = requests_;
   view.last_used_at = last_used_at_;
   view.reread_per_token = reread_in_ == supervisor_->generation() && view.pid ? reread_per_token_ : std::nullopt;
