@@ -206,8 +206,9 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
                                      .folder = config_.server().data_dir / "packed",
                                      .key = key,
                                      .check = engine::TierCheck::all,
-                                     .quota = config_.engine().packed_quota};
+                                     .quota = {}};
     packed_keys_[id.text()] = key;
+    starter.packed_room = [this, name = id.text()] { return packed_quota_->allowance(name); };
   }
   keeper::Service service;
   service.prefix = prefix_session(model, *engine, exactness.rule, launch);
@@ -279,6 +280,7 @@ void App::make_packed_quota() {
       },
       [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); },
       log_crash()});
+  packed_quota_->begin();
 }
 
 std::set<std::string> App::packed_in_use() const {

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "engine/packed_files.h"
@@ -19,13 +20,19 @@ std::vector<policy::PackedItem> items_of(const std::vector<engine::PackedFolder>
   return items;
 }
 
-base::Bytes half_of_the_room(const std::string& root, const std::vector<engine::PackedFolder>& folders) {
+// `held`: what packed weights take there already, named or not.
+base::Bytes half_of_the_room(const std::string& root, base::Bytes held) {
   std::error_code failed;
-  const auto space = std::filesystem::space(root, failed);
+  auto space = std::filesystem::space(root, failed);
+  if (failed) space = std::filesystem::space(std::filesystem::path(root).parent_path(), failed);  // made by the first
+  return failed ? held : (held + space.available) / 2;
+}
+
+base::Bytes sum_of(const std::vector<engine::PackedFolder>& folders) {
   base::Bytes held = 0;
   for (const auto& folder : folders)
     held += folder.bytes;
-  return failed ? held : (held + space.available) / 2;
+  return held;
 }
 
 domain::Event eviction_of(const policy::PackedVictim& victim) {
@@ -52,12 +59,46 @@ void PackedQuota::hear(const domain::Event& event) {
     packed_in_ms_[model] = std::chrono::duration<double, std::milli>(event.at - since->second).count();
     packing_since_.erase(since);
   }
+  hear_placed(event);
   const bool grown = event.what == "packed_published";
   if (!grown && event.what != "packed_attached") return;
   std::optional<double> took;
   if (const auto known = packed_in_ms_.find(model); grown && known != packed_in_ms_.end() && known->second >= 0)
     took = known->second;
   if (std::string key = parts_.key_of(model); !key.empty()) tasks_.spawn(note_use(std::move(key), took, grown));
+}
+
+// What is placed in a file takes its room from then on, and is listed only once it is published.
+void PackedQuota::hear_placed(const domain::Event& event) {
+  const base::Bytes bytes = event.bytes.value_or(0);
+  if (event.what == "weights_placed") packing_[*event.model] += bytes;
+  const auto known = packing_.find(*event.model);
+  if (known != packing_.end() && (event.what == "packed_published" || event.what == "weights_released"))
+    known->second -= std::min(known->second, bytes);
+  if (event.what != "process_stopped" && event.what != "process_failed") return;
+  packing_.erase(*event.model);
+  look();
+}
+
+void PackedQuota::begin() { look(); }
+
+void PackedQuota::look() { tasks_.spawn(keep_within()); }
+
+base::Bytes PackedQuota::allowance(const std::string& model) const {
+  const auto folders = engine::list_packed(parts_.root);
+  const auto in_use = parts_.keys_in_use();
+  const std::string own = parts_.key_of(model);
+  base::Bytes unnamed = 0;
+  base::Bytes fixed = 0;
+  for (const auto& [other, bytes] : packing_) {
+    unnamed += bytes;
+    if (other != model) fixed += bytes;
+  }
+  for (const auto& folder : folders) {
+    if (folder.key != own && in_use.contains(folder.key)) fixed += folder.bytes;
+  }
+  const base::Bytes quota = parts_.quota ? *parts_.quota : half_of_the_room(parts_.root, sum_of(folders) + unnamed);
+  return quota - std::min(quota, fixed);
 }
 
 rt::Task<void> PackedQuota::note_use(std::string key, std::optional<double> pack_ms, bool grown) {
@@ -68,9 +109,21 @@ rt::Task<void> PackedQuota::note_use(std::string key, std::optional<double> pack
   if (grown) co_await keep_within();
 }
 
+// One look at a time: two would remove the same and tell it twice.
 rt::Task<void> PackedQuota::keep_within() {
+  again_ = true;
+  if (keeping_) co_return;
+  keeping_ = true;
+  while (again_) {
+    again_ = false;
+    co_await remove_worst();
+  }
+  keeping_ = false;
+}
+
+rt::Task<void> PackedQuota::remove_worst() {
   const auto folders = co_await parts_.pool.run([&] { return engine::list_packed(parts_.root); });
-  const base::Bytes quota = parts_.quota ? *parts_.quota : half_of_the_room(parts_.root, folders);
+  const base::Bytes quota = parts_.quota ? *parts_.quota : half_of_the_room(parts_.root, sum_of(folders));
   const auto victims =
       policy::choose_packed_victims(items_of(folders, parts_.keys_in_use()), quota, parts_.clock.wall());
   for (const auto& victim : victims) {

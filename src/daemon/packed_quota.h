@@ -31,17 +31,29 @@ class PackedQuota {
   };
   explicit PackedQuota(Parts parts);
 
-  // Of an engine. After packed_published and packed_attached the key's use is noted; after the first the quota is kept.
+  // Once, when the server starts: the quota may be less than it was, and what is free too.
+  void begin();
+  // Of an engine. After packed_published and packed_attached the key's use is noted; after the first, and when an
+  // engine has ended, the quota is kept.
   void hear(const domain::Event& event);
+  // How much a start of this model may add: the quota less what cannot go, which is the weights of engines that run and
+  // what other models pack now. Lists the folders, so it blocks for a moment.
+  [[nodiscard]] base::Bytes allowance(const std::string& model) const;
   [[nodiscard]] rt::Task<void> stop();
 
  private:
+  void hear_placed(const domain::Event& event);
+  void look();
   [[nodiscard]] rt::Task<void> note_use(std::string key, std::optional<double> pack_ms, bool grown);
   [[nodiscard]] rt::Task<void> keep_within();
+  [[nodiscard]] rt::Task<void> remove_worst();
 
   Parts parts_;
   std::map<std::string, base::Wall> packing_since_;  // by model
   std::map<std::string, double> packed_in_ms_;
+  std::map<std::string, base::Bytes> packing_;  // by model: in files that have no name yet
+  bool keeping_ = false;
+  bool again_ = false;  // something changed while the quota was being kept
   rt::TaskGroup tasks_;
 };
 

@@ -149,6 +149,7 @@ base::Result<std::unique_ptr<EngineProcess>> LlamaStarter::start() {
   auto tier = make_tier(spec_, parts_, given_up_);
   auto spec = spec_;
   if (!tier.link) spec.tier.reset();
+  if (spec.tier && parts_.packed_room) spec.tier->quota = parts_.packed_room();
   auto launch = plan_launch(spec, socket_path, parts_.environment);
   if (!launch) return base::pass(launch);
   if (auto made = parts_.files.ensure_directory(parts_.folder, 0700); !made) return base::pass(made);

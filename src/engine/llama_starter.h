@@ -1,5 +1,6 @@
 #pragma once
 // Starts llama-server processes for one model: a private socket, a record for the reaper, the process itself.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ class LlamaStarter final : public Starter {
     std::string folder;
     std::vector<std::string> environment;  // of this process, "NAME=value"; see plan_launch
     StopLimits stop;
+    // How much the start at hand may add to the packed weights, asked at each; empty: as the LaunchSpec says.
+    std::function<std::uint64_t()> packed_room{};
   };
   LlamaStarter(LaunchSpec spec, Parts parts) : spec_(std::move(spec)), parts_(std::move(parts)) {}
 

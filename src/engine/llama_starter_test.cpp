@@ -60,6 +60,22 @@ TEST_F(LlamaStarterTest, TheLibraryGetsItsEndOfTheLine) {
   EXPECT_TRUE(link->closed());
 }
 
+TEST_F(LlamaStarterTest, EachStartIsToldTheRoomThereIsForPackedWeightsNow) {
+  add_library();
+  std::uint64_t room = 700;
+  LlamaStarter starter(spec,
+                       {io.get_executor(), processes, stats, files, "/run/engines", {}, {}, [&] { return room; }});
+  auto first = starter.start().value();
+  group.spawn(first->run());
+  EXPECT_THAT(spawned().environment, Contains("HEARTH_TIER_QUOTA=700"));
+  end();
+  room = 0;
+  auto second = starter.start().value();
+  group.spawn(second->run());
+  EXPECT_THAT(spawned().environment, Contains("HEARTH_TIER_PACK=off"));
+  end();
+}
+
 TEST_F(LlamaStarterTest, WithoutTheLibraryTheEngineIsStock) {
   const auto process = start();
   EXPECT_THAT(spawned().environment, Not(Contains(HasSubstr("LD_PRELOAD"))));
