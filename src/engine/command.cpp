@@ -122,7 +122,8 @@ class Child {
     static_cast<void>(wait());
   }
 
-  void kill_group() const { ::kill(-pid_, SIGKILL); }
+  // False when it may not be.
+  bool kill_group() const { return ::kill(-pid_, SIGKILL) == 0; }
 
   int wait() {
     int status = 0;
@@ -148,10 +149,8 @@ base::Result<bool> read_all(int fd, base::Mono until, OutputSink& sink) {
     pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
     const int ready = ::poll(&waiting, 1, remaining_ms(until));
     if (ready < 0 && errno != EINTR) return base::fail_errno("waiting for a program's output", errno);
-    if (ready == 0) return false;
-    if (ready < 0) continue;
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno != EINTR) return base::fail_errno("reading a program's output", errno);
+    const ssize_t got = ready > 0 ? ::read(fd, buffer.data(), buffer.size()) : -1;
+    if (ready > 0 && got < 0 && errno != EINTR) return base::fail_errno("reading a program's output", errno);
     if (got == 0) return true;
     if (got > 0) sink.take({buffer.data(), static_cast<std::size_t>(got)});
     if (base::SystemClock().now() >= until) return false;
@@ -190,7 +189,7 @@ base::Result<CommandResult> run_command(const Command& command) {
   std::vector<std::string> environment = environment_of(command);
   const std::vector<char*> argv = pointers_to(arguments);
   const std::vector<char*> env = pointers_to(environment);
-  const base::Mono until = base::SystemClock().now() + command.deadline;
+  const base::Mono until = command.deadline ? base::SystemClock().now() + *command.deadline : base::Mono::max();
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) return base::fail_errno(fmt::format("starting {}", program), errno);
@@ -206,12 +205,13 @@ base::Result<CommandResult> run_command(const Command& command) {
   CommandResult result;
   OutputSink sink(command, result);
   auto ended = read_all(output->read.get(), until, sink);
+  if (ended && !*ended && !child.kill_group()) ended = read_all(output->read.get(), base::Mono::max(), sink);
   sink.flush();
   if (!ended) return base::pass(ended);
   if (!*ended) {
     return base::fail(ErrorCode::timeout,
                       fmt::format("{} did not end within {} s; its last words: {}", command.argv.front(),
-                                  static_cast<double>(command.deadline.count()) / 1000, last_words(result.output)));
+                                  static_cast<double>(command.deadline->count()) / 1000, last_words(result.output)));
   }
   result.exit_status = child.wait();
   return result;

@@ -6,6 +6,7 @@
 // and no descriptor of ours but the one pipe that its standard output and error share.
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,11 +23,12 @@ struct Command {
   std::string search_path;
   // Added to our own environment, or put in place of the variable of that name.
   std::vector<std::pair<std::string, std::string>> environment;
-  // The whole group is killed when this has passed.
-  std::chrono::milliseconds deadline{10'000};
+  // The whole group is killed when this has passed; what may not be killed (it runs as another user) is waited for and
+  // counts. Empty: never, where dying half-way does harm (dpkg).
+  std::optional<std::chrono::milliseconds> deadline = std::chrono::seconds(10);
   // Output beyond this is read and thrown away.
   std::size_t output_limit = 64 * 1024;
-  // Killed by the kernel when the calling thread ends. Off where dying half-way does harm (dpkg).
+  // Killed by the kernel when the calling thread ends. Off for the same reason.
   bool die_with_caller = true;
   // Called with each whole line as it arrives, without its end; lines longer than 4 KiB come in pieces. May be empty.
   std::function<void(std::string_view line)> on_line;

@@ -128,16 +128,28 @@ class SystemInstall {
 
   [[nodiscard]] Result<EngineInfo> run(bool candidate) const {
     if (!candidate) {
-      if (auto updated = apt({"update"}, "fetching the system's package index"); !updated) return base::pass(updated);
+      if (auto updated = apt({"update"}, "fetching the system's package index", options_.deadline); !updated)
+        return base::pass(updated);
     }
-    const std::string step = fmt::format("installing the system's package {}", kEnginePackage);
-    if (auto installed = apt({"install", "-y", "--no-install-recommends", kEnginePackage}, step); !installed)
-      return base::pass(installed);
+    const std::vector<std::string> install = {"install", "-y", "--no-install-recommends"};
+    const std::string package(kEnginePackage);
+    auto fetched = apt(joined(install, {"--download-only", package}),
+                       fmt::format("downloading the system's package {}", package), options_.deadline);
+    if (!fetched) return base::pass(fetched);
+    auto installed =
+        apt(joined(install, {package}), fmt::format("installing the system's package {}", package), std::nullopt);
+    if (!installed) return base::pass(installed);
     return find_engine(options_.catalogue);
   }
 
  private:
-  [[nodiscard]] Status apt(std::vector<std::string> arguments, const std::string& step) const {
+  static std::vector<std::string> joined(std::vector<std::string> one, const std::vector<std::string>& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+  }
+
+  [[nodiscard]] Status apt(std::vector<std::string> arguments, const std::string& step,
+                           std::optional<std::chrono::milliseconds> deadline) const {
     Command command;
     if (!options_.is_root) command.argv = {"sudo", "-n"};
     std::ranges::copy(std::initializer_list<const char*>{"apt-get", "-q", "-o", "APT::Status-Fd=1"},
@@ -145,7 +157,7 @@ class SystemInstall {
     std::ranges::move(arguments, std::back_inserter(command.argv));
     command.search_path = options_.catalogue.search_path;
     command.environment = {{"LC_ALL", "C"}, {"DEBIAN_FRONTEND", "noninteractive"}};
-    command.deadline = options_.deadline;
+    command.deadline = deadline;
     command.output_limit = 1 << 20;
     command.die_with_caller = false;  // dpkg must not be stopped half-way
     command.on_line = [this, &step](std::string_view line) {

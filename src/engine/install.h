@@ -33,7 +33,8 @@ struct InstallOptions {
   std::filesystem::path os_release = "/etc/os-release";
   // Whether apt-get may change the system: our own effective user by default.
   bool is_root = running_as_root();
-  // How long one run of apt-get, or waiting for another installer, may take.
+  // How long one run of apt-get, or waiting for another installer, may take. Not where apt-get has packages installed:
+  // dpkg is never stopped half-way.
   std::chrono::milliseconds deadline{900'000};
   const base::Clock* clock = &system_clock();
 

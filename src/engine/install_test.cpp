@@ -111,11 +111,13 @@ case "$*" in
   echo "Need to get 300 B of archives."
   echo "'http://mirror.example/libggml0_0.27.0-1_amd64.deb' libggml0_0.27.0-1_amd64.deb 100 SHA256:aa11"
   echo "'http://mirror.example/llama.cpp-tools_0.7.0%2bdfsg-2_amd64.deb' llama.cpp-tools_1%3a0.7.0+dfsg-2_amd64.deb 200 SHA256:bb22";;
+*" install -y "*" --download-only "*) if [ $M = hang-in-download ]; then exec sleep 600; fi;;
 *--download-only*)
   if [ $M = no-download ]; then echo "E: You don't have enough free space in $F/cache/archives/."; exit 100; fi
   cp $F/apt.conf $T/apt.conf; cp $F/sources.list $T/used.list
   : > "$F/cache/archives/libggml0_0.27.0-1_amd64.deb"; : > "$F/cache/archives/llama.cpp-tools_1%3a0.7.0+dfsg-2_amd64.deb";;
 *" install -y "*)
+  if [ $M = slow-dpkg ]; then sleep 0.3; fi
   printf '#!/bin/sh\necho "version: 0.8.0 (build 12000, commit Debian)"\n' > $T/bin/llama-server; chmod +x $T/bin/llama-server;;
 esac)sh";
   static constexpr const char* kDpkgDeb = R"sh(
@@ -274,6 +276,18 @@ TEST_F(Install, NewDebianAsRootUsesItsOwnPackage) {
   EXPECT_EQ(engine->origin, "path");
   EXPECT_EQ(engine->build, "12000");
   EXPECT_THAT(apt_calls(), HasSubstr("update"));
+}
+
+TEST_F(Install, TheSystemsDownloadIsBoundedAndItsInstallIsNeverStopped) {
+  write("os-release", "ID=debian\nVERSION_CODENAME=forky\n");
+  options_.is_root = true;
+  options_.deadline = std::chrono::milliseconds(200);
+  mode("hang-in-download");
+  EXPECT_EQ(install_error(), ErrorCode::timeout) << error_;
+  mode("slow-dpkg");
+  const auto engine = install();
+  ASSERT_TRUE(engine) << engine.error().message;
+  EXPECT_EQ(engine->origin, "path");
 }
 
 TEST_F(Install, NewDebianWithoutRootTakesItsOwnSuitePrivately) {
