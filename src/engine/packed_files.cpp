@@ -48,7 +48,7 @@ std::optional<Use> read_use(const fs::path& folder) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", 0) != kUseVersion) return std::nullopt;
+  if (!json.is_object() || !json.contains("version") || json["version"] != kUseVersion) return std::nullopt;
   const auto last = json.find("last_used_ms");
   if (last == json.end() || !last->is_number_unsigned()) return std::nullopt;
   Use use{base::Wall(std::chrono::milliseconds(last->get<std::int64_t>())), std::nullopt};
@@ -92,7 +92,9 @@ bool chunk_is_sound(int fd, const tier::FileHeader& header, const std::vector<st
   return tier::checksum(chunk.data(), bytes) == sums[index];
 }
 
-Reason check_file(int fd, const std::string& key, std::uint32_t ordinal, base::Bytes file_bytes) {
+// A file that is not read to its end because `go_on` says no has no fault as far as it was read.
+Reason check_file(int fd, const std::string& key, std::uint32_t ordinal, base::Bytes file_bytes,
+                  const std::function<bool()>& go_on) {
   tier::FileHeader header{};
   if (file_bytes < sizeof header) return Reason::kShort;
   if (!read_at(fd, &header, sizeof header, 0)) return Reason::kIo;
@@ -106,7 +108,7 @@ Reason check_file(int fd, const std::string& key, std::uint32_t ordinal, base::B
   }
   if (const Reason bad = tier::check_tables(header, manifest.data(), sums.data()); bad != Reason::kNone) return bad;
   std::vector<unsigned char> chunk(header.chunk_bytes);
-  for (std::uint32_t i = 0; i < header.chunk_count; ++i) {
+  for (std::uint32_t i = 0; i < header.chunk_count && go_on(); ++i) {
     if (!chunk_is_sound(fd, header, sums, i, chunk)) return Reason::kBadChunk;
   }
   return Reason::kNone;
@@ -129,7 +131,7 @@ base::Status set_aside(const fs::path& file, const struct stat& judged) {
   return {};
 }
 
-void verify_one(const fs::path& file, std::uint32_t ordinal, PackedCheck& check) {
+void verify_one(const fs::path& file, std::uint32_t ordinal, PackedCheck& check, const std::function<bool()>& go_on) {
   const base::Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -139,7 +141,7 @@ void verify_one(const fs::path& file, std::uint32_t ordinal, PackedCheck& check)
   ++check.files;
   check.bytes += static_cast<base::Bytes>(status.st_size);
   const Reason reason =
-      check_file(fd.get(), file.parent_path().filename(), ordinal, static_cast<base::Bytes>(status.st_size));
+      check_file(fd.get(), file.parent_path().filename(), ordinal, static_cast<base::Bytes>(status.st_size), go_on);
   if (reason == Reason::kNone) return;
   const auto moved = set_aside(file, status);
   check.faults.push_back(
@@ -193,14 +195,17 @@ base::Status remove_packed(const std::string& root, const std::string& key) {
   return {};
 }
 
-base::Result<PackedCheck> verify_packed(const std::string& folder) {
+base::Result<PackedCheck> verify_packed(const std::string& folder, const std::function<bool()>& go_on) {
   PackedCheck check;
   std::error_code failed;
   if (!fs::exists(folder, failed)) return check;
   const fs::directory_iterator entries(folder, failed);
   if (failed) return base::fail(base::ErrorCode::io, fmt::format("listing {}: {}", folder, failed.message()));
   for (const auto& entry : entries) {
-    if (const auto ordinal = ordinal_of(entry.path())) verify_one(entry.path(), *ordinal, check);
+    const auto ordinal = ordinal_of(entry.path());
+    if (!ordinal) continue;
+    verify_one(entry.path(), *ordinal, check, go_on);
+    if (!go_on()) return base::fail(base::ErrorCode::cancelled, fmt::format("reading {} was stopped", folder));
   }
   return check;
 }

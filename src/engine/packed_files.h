@@ -4,6 +4,7 @@
 //
 // Blocks; any thread. Safe beside running engines: a published file is never written to, names change under the
 // folder's lock, and an engine keeps what it has mapped when its file goes.
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ struct PackedCheck {
   base::Bytes bytes = 0;
   std::vector<std::string> faults;  // one sentence each; that file is set aside
 };
-// Reads every byte of the published files of one key. Errors: io (the folder cannot be listed or locked).
-[[nodiscard]] base::Result<PackedCheck> verify_packed(const std::string& folder);
+// Reads every byte of the published files of one key. `go_on` is asked now and then. Errors: io (the folder cannot
+// be listed or locked), cancelled (`go_on` said no).
+[[nodiscard]] base::Result<PackedCheck> verify_packed(const std::string& folder, const std::function<bool()>& go_on);
 
 }  // namespace hearth::engine

@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr auto kAlways = [] { return true; };
 const base::Wall kNow{std::chrono::milliseconds(1'700'000'000'000)};
 
 class PackedFiles : public testing::Test {
@@ -63,7 +64,7 @@ class PackedFiles : public testing::Test {
     stream.seekp(static_cast<std::streamoff>(at));
     stream.put(byte);
   }
-  [[nodiscard]] PackedCheck verify() const { return verify_packed((root_ / "key").string()).value(); }
+  [[nodiscard]] PackedCheck verify() const { return verify_packed((root_ / "key").string(), kAlways).value(); }
 
   fs::path root_;
 };
@@ -80,7 +81,7 @@ TEST_F(PackedFiles, SoundFilesAreSound) {
 }
 
 TEST_F(PackedFiles, AFolderThatIsNotThereHasNoFaults) {
-  EXPECT_EQ(verify_packed((root_ / "none").string()).value().files, 0U);
+  EXPECT_EQ(verify_packed((root_ / "none").string(), kAlways).value().files, 0U);
 }
 
 TEST_F(PackedFiles, EveryKindOfDamageIsFoundAndSetAside) {
@@ -122,6 +123,18 @@ TEST_F(PackedFiles, ADamagedNoteCountsAsNone) {
     EXPECT_FALSE(found[0].pack_ms) << text;
     EXPECT_GT(found[0].last_used, kNow) << text;  // the folder's own time
   }
+}
+
+TEST_F(PackedFiles, ReadingStopsWhereNobodyWantsIt) {
+  write_file(0);
+  const auto stopped = verify_packed((root_ / "key").string(), [] { return false; });
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, base::ErrorCode::cancelled);
+}
+
+TEST_F(PackedFiles, ANoteOfAnotherKindCountsAsNone) {
+  std::ofstream(root_ / "key" / "use.json") << R"({"version":"1","last_used_ms":1})";
+  EXPECT_EQ(list_packed(root_.string()).size(), 1U);
 }
 
 TEST_F(PackedFiles, RemovingTakesAllFiles) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <charconv>
 
 #include "http/asker.h"
@@ -139,11 +140,21 @@ domain::Event fault_event(const domain::ModelId& id, const std::string& why) {
   return event;
 }
 
-// POST /models/{id}/verify: answers when all is read.
+rt::Task<base::Result<domain::Verification>> verify_for_client(Exchange& exchange, ModelShelf& shelf,
+                                                               domain::ModelId id) {
+  using namespace rt::asio::experimental::awaitable_operators;
+  auto first = co_await (shelf.verify(std::move(id)) || exchange.client_left());
+  if (first.index() == 0) co_return std::get<0>(std::move(first));
+  exchange.close_afterwards();
+  co_return base::fail(ErrorCode::cancelled, "the client left while the model was verified");
+}
+
+// POST /models/{id}/verify: answers when all is read; nobody reads on for a client that left.
 NativeWork verify_model(Exchange& exchange, NativePorts ports) {
   auto id = domain::ModelId::parse(exchange.part("id"));
   if (!id) co_return base::pass(id);
-  auto found = co_await ports.shelf.verify(*id);
+  if (auto body = co_await exchange.read_body(); !body) co_return base::pass(body);
+  auto found = co_await verify_for_client(exchange, ports.shelf, *id);
   if (!found) co_return base::pass(found);
   for (const auto& why : found->packed_faults)
     ports.journal.tell(fault_event(*id, why));

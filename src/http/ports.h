@@ -92,9 +92,11 @@ class ModelShelf {
                                                                          domain::LayerAction action,
                                                                          std::optional<domain::Layer> layer,
                                                                          domain::Asker asker) = 0;
-  // Reads all that is kept of it on disk and sets aside what is damaged. Errors: model_not_found, io.
+  // Reads all that is kept of it on disk and sets aside what is damaged. Errors: model_not_found, io, cancelled (it was
+  // given up half-way, by a cancelled caller or the server's stop).
   [[nodiscard]] virtual rt::Task<base::Result<domain::Verification>> verify(domain::ModelId model) = 0;
-  // What would happen if this asker asked for it now; does nothing. Errors: model_not_found, not_found (no engine).
+  // What would happen if this asker asked for it now; does nothing. Errors: model_not_found, engine_failed (there is
+  // none).
   [[nodiscard]] virtual rt::Task<base::Result<domain::LoadPlan>> plan(domain::ModelId model, domain::Asker asker) = 0;
   // Errors: no_space, already_exists (other content under that name), io.
   [[nodiscard]] virtual rt::Task<base::Result<std::unique_ptr<ModelUpload>>> upload(domain::ModelId model,

@@ -666,11 +666,14 @@ rt::Task<base::Result<domain::Verification>> Keeper::verify(domain::ModelId id) 
   const std::string folder = parts_.packed_folder(*model);
   domain::Verification found;
   found.artifact_bytes = model->manifest.bytes;
-  auto artifact = co_await parts_.pool.run([&] { return parts_.store.verify(id, {}); });
+  auto artifact = co_await parts_.pool.run_long([&](const rt::GoOn& go_on) {
+    return parts_.store.verify(id, [&](base::Bytes, base::Bytes) { return go_on(); });
+  });
   if (!artifact && artifact.error().code != ErrorCode::corrupt) co_return base::pass(artifact);
   if (!artifact) found.artifact_fault = artifact.error().message;
   if (!folder.empty()) {
-    auto packed = co_await parts_.pool.run([&] { return engine::verify_packed(folder); });
+    auto packed = co_await parts_.pool.run_long(
+        [&](const rt::GoOn& go_on) { return engine::verify_packed(folder, go_on); });
     if (!packed) co_return base::pass(packed);
     found.packed_files = packed->files;
     found.packed_bytes = packed->bytes;

@@ -80,5 +80,48 @@ TEST(BlockingPool, ACancelledCallerWaitsForItsWork) {
   EXPECT_TRUE(ended);
 }
 
+Task<void> work_long(BlockingPool& pool, std::promise<void>& begun) {
+  (void)co_await pool.run_long([&](const GoOn& go_on) {
+    begun.set_value();
+    while (go_on())
+      std::this_thread::yield();
+    return true;
+  });
+}
+
+TEST(BlockingPool, LongWorkIsToldThatItsCallerIsCancelled) {
+  BlockingPool pool(1);
+  asio::io_context io;
+  std::promise<void> begun;
+  bool ended = false;
+  asio::cancellation_signal cancel;
+  asio::co_spawn(io, work_long(pool, begun),
+                 asio::bind_cancellation_slot(cancel.slot(), [&](std::exception_ptr) { ended = true; }));
+  io.poll();
+  begun.get_future().wait();
+  cancel.emit(asio::cancellation_type::terminal);
+  io.run();
+  EXPECT_TRUE(ended);
+}
+
+TEST(BlockingPool, ShortWorkDoesNotWaitForLongWorkWhichEndsWhenAllIsToEnd) {
+  BlockingPool pool(1);
+  asio::io_context io;
+  std::promise<void> first;
+  std::promise<void> second;
+  asio::co_spawn(io, work_long(pool, first), asio::detached);
+  asio::co_spawn(io, work_long(pool, second), asio::detached);
+  io.poll();
+  first.get_future().wait();
+  std::thread::id worker;
+  std::thread::id after;
+  asio::co_spawn(io, look(pool, worker, after), asio::detached);
+  while (after == std::thread::id())
+    io.run_one();
+  pool.end_long_work();
+  io.run();
+  second.get_future().wait();
+}
+
 }  // namespace
 }  // namespace hearth::rt
