@@ -87,6 +87,8 @@ rt::Task<base::Result<domain::EngineInfo>> EngineFinder::find() {
     changed_.notify_all();
   });
   found_ = co_await pool_.run([this] { return engine::find_engine(catalogue_options(config_)); });
+  // Whatever the reason: to a client it must not look like a model that is missing.
+  if (!*found_) found_->error().code = base::ErrorCode::engine_failed;
   co_return *found_;
 }
 
