@@ -36,8 +36,9 @@ class BlockingPool {
   template <typename F>
   [[nodiscard]] Task<std::invoke_result_t<F>> run(F work) {
     using Value = std::optional<std::invoke_result_t<F>>;  // empty: it threw
+    const Start start{pool_, nullptr};
     Value value = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr, Value)>(
-        Start{pool_, nullptr}, asio::use_awaitable, std::move(work));
+        start, asio::use_awaitable, std::move(work));
     co_return std::move(*value);
   }
 
@@ -48,8 +49,9 @@ class BlockingPool {
     std::atomic<bool> unwanted = false;
     const GoOn go_on = [&] { return !unwanted && !long_work_ends_; };
     const auto asked = [&] { return work(go_on); };
+    const Start start{long_, &unwanted};
     Value value = co_await asio::async_initiate<const asio::use_awaitable_t<>, void(std::exception_ptr, Value)>(
-        Start{long_, &unwanted}, asio::use_awaitable, asked);
+        start, asio::use_awaitable, asked);
     co_return std::move(*value);
   }
 
