@@ -5,6 +5,7 @@
 namespace hearth::prefix {
 
 std::optional<std::size_t> Discovery::note(Tokens prompt) {
+  if (prompt.empty()) return std::nullopt;
   std::size_t longest = 0;
   for (const Tokens& earlier : prompts_) {
     const std::size_t shared = common_prefix(earlier, prompt);

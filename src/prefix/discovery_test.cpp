@@ -41,6 +41,13 @@ TEST(Discovery, TheSamePromptAgainCountsButForItsLastToken) {
   EXPECT_EQ(discovery.note(prompt(500, 10'001)), 509U);
 }
 
+TEST(Discovery, PromptsWithoutTokensHaveNoBeginning) {
+  Discovery discovery({.least = 1});
+  EXPECT_FALSE(discovery.note({}));
+  EXPECT_FALSE(discovery.note({}));
+  EXPECT_FALSE(discovery.note({7}));
+}
+
 TEST(Discovery, ForgetsTheOldestBeyondItsBounds) {
   Discovery discovery({.least = 128, .prompts = 3, .tokens = 2000});
   for (Token tail = 0; tail < 100; ++tail)

@@ -114,46 +114,72 @@ double Store::worth(const Entry& entry) const {
                          .idle_ms = now_ms() - std::max(entry.row.last_used_ms, record.saved_at_ms)});
 }
 
-// REQUIRES the lock.
-void Store::evict_for(base::Bytes bytes, Events& events) {
-  while (!entries_.empty() && bytes_ + bytes > parts_.limits.disk) {
-    const auto rank = [this](const Entry& entry) {
-      return std::pair(entry.row.record.origin == Origin::declared, worth(entry));
+base::Bytes Store::bytes_of(const Entry& entry) { return entry.row.record.state_bytes + record_estimate(entry.tokens); }
+
+// REQUIRES the lock. By other states of this fingerprint; only the record's where there is none.
+base::Bytes Store::size_of(const std::string& fingerprint, std::size_t tokens) const {
+  const auto known = bytes_per_token_.find(fingerprint);
+  const double each = known == bytes_per_token_.end() ? 0 : known->second;
+  return static_cast<base::Bytes>(each * static_cast<double>(tokens)) + record_estimate(tokens);
+}
+
+// REQUIRES the lock. Whether so much fits into the quota beside what must stay.
+base::Status Store::fits(base::Bytes bytes, std::size_t tokens, const Keys& spared) const {
+  base::Bytes staying = 0;
+  for (const auto& key : spared) {
+    if (const auto found = entries_.find(key); found != entries_.end()) staying += bytes_of(found->second);
+  }
+  if (staying + bytes <= parts_.limits.disk) return {};
+  return base::fail(
+      ErrorCode::no_space,
+      fmt::format("a prefix of {} tokens takes about {}, more than [prefix] disk allows{}; raise it", tokens,
+                  base::format_bytes(bytes), bytes <= parts_.limits.disk ? " beside what else is declared" : ""));
+}
+
+// REQUIRES the lock. Evicts nothing where that would not be enough.
+base::Status Store::make_room(base::Bytes bytes, std::size_t tokens, const Keys& spared, Events& events) {
+  if (auto possible = fits(bytes, tokens, spared); !possible) return possible;
+  while (bytes_ + bytes > parts_.limits.disk) {
+    std::vector<const Entry*> evictable;
+    for (const auto& [key, entry] : entries_) {
+      if (!spared.contains(key)) evictable.push_back(&entry);
+    }
+    const auto rank = [this](const Entry* entry) {
+      return std::pair(entry->row.record.origin == Origin::declared, worth(*entry));
     };
-    const auto least = std::ranges::min_element(
-        entries_, [&](const auto& one, const auto& other) { return rank(one.second) < rank(other.second); });
-    const IndexRow row = least->second.row;
-    const auto dropped = drop(least->first);
-    if (!dropped) return;  // what cannot be removed stays counted, and the save is refused
+    const auto least = std::ranges::min_element(evictable, {}, rank);
+    if (least == evictable.end()) break;
+    const IndexRow row = (*least)->row;
+    // What cannot be removed stays counted, and the save is refused.
+    if (auto dropped = drop(row.key); !dropped) return base::pass(dropped, "making room for a prefix");
     events.push_back(event("prefix_evicted", row,
                            fmt::format("the states may take {} in all", base::format_bytes(parts_.limits.disk))));
   }
+  return {};
 }
 
-base::Result<std::string> Store::begin_save(const std::string& fingerprint, std::size_t tokens) {
+base::Status Store::room_for(const std::string& fingerprint, std::size_t tokens, const Keys& spared) {
   auto folder = folder_for(fingerprint);
   if (!folder) return base::pass(folder);
   auto free = parts_.files.free_space(*folder);
   if (!free) return base::pass(free);
+  const std::lock_guard hold(mutex_);
+  const base::Bytes needed = size_of(fingerprint, tokens);
+  if (auto possible = fits(needed, tokens, spared); !possible) return possible;
+  if (*free >= needed + parts_.limits.leave_free) return {};
+  return base::fail(ErrorCode::no_space, fmt::format("a prefix takes about {} and {} are free; make room on the disk",
+                                                     base::format_bytes(needed), base::format_bytes(*free)));
+}
+
+base::Result<std::string> Store::begin_save(const std::string& fingerprint, std::size_t tokens, const Keys& spared) {
+  if (auto possible = room_for(fingerprint, tokens, spared); !possible) return base::pass(possible);
   Events events;
   std::unique_lock hold(mutex_);
-  const auto known = bytes_per_token_.find(fingerprint);
-  const double each = known == bytes_per_token_.end() ? 0 : known->second;
-  const auto needed = static_cast<base::Bytes>(each * static_cast<double>(tokens)) + record_estimate(tokens);
-  if (needed <= parts_.limits.disk) evict_for(needed, events);
-  const bool fits_quota = bytes_ + needed <= parts_.limits.disk;
+  auto room = make_room(size_of(fingerprint, tokens), tokens, spared, events);
   std::string part = fmt::format("{}-{}.part", now_ms(), next_part_++);
   hold.unlock();
   tell(events);
-  if (!fits_quota) {
-    return base::fail(ErrorCode::no_space,
-                      fmt::format("a prefix of {} tokens takes about {}, more than [prefix] disk allows; raise it",
-                                  tokens, base::format_bytes(needed)));
-  }
-  if (*free < needed + parts_.limits.leave_free) {
-    return base::fail(ErrorCode::no_space, fmt::format("a prefix takes about {} and {} are free; make room on the disk",
-                                                       base::format_bytes(needed), base::format_bytes(*free)));
-  }
+  if (!room) return base::pass(room);
   return part;
 }
 
@@ -173,6 +199,7 @@ base::Status Store::publish(const std::string& part, const Record& record) {
 
 base::Result<Match> Store::commit(const std::string& part, Saving saving, base::Bytes written) {
   const std::string path = state_folder(saving.fingerprint) + "/" + part;
+  if (saving.tokens.empty()) return base::fail(ErrorCode::bad_request, "a prefix has at least one token");
   const auto refuse = [&](base::Error error) {
     give_up(saving.fingerprint, part);
     return std::unexpected(std::move(error).in_context("keeping a prefix"));
@@ -198,20 +225,33 @@ base::Result<Match> Store::commit(const std::string& part, Saving saving, base::
                 saving.model,
                 saving.engine};
   row.key = row.record.key();
-  if (auto published = publish(path, row.record); !published) return refuse(std::move(published.error()));
   const Match match{row.key, row.record.tokens.size(), row.record.tokens.size(), *size,
                     row.record.prefill_ms_per_token};
-  Events events = {
-      event("prefix_saved", row, fmt::format("{} tokens, {}", row.record.tokens.size(), name_of(row.record.origin)))};
-  {
-    const std::lock_guard hold(mutex_);
-    forget(row.key);  // the same state, saved before
-    if (auto put = index_->put(row); !put) events.push_back(event("prefix_index_failed", row, put.error().message));
-    adopt(std::move(row), true);
-    evict_for(0, events);
-  }
+  Events events;
+  const auto taken = take_in(path, std::move(row), saving.spared, events);
   tell(events);
+  if (!taken) return refuse(taken.error());
   return match;
+}
+
+base::Status Store::take_in(const std::string& path, IndexRow row, const Keys& spared, Events& events) {
+  const std::size_t tokens = row.record.tokens.size();
+  const base::Bytes bytes = row.record.state_bytes;
+  std::unique_lock hold(mutex_);
+  bytes_per_token_[row.record.fingerprint] = static_cast<double>(bytes) / static_cast<double>(tokens);
+  Keys others = spared;
+  others.erase(row.key);  // the same state, saved before, makes way for itself
+  if (auto room = make_room(bytes + record_estimate(tokens), tokens, others, events); !room) return room;
+  hold.unlock();
+  if (auto published = publish(path, row.record); !published) return published;
+  events.push_back(event("prefix_saved", row, fmt::format("{} tokens, {}", tokens, name_of(row.record.origin))));
+  hold.lock();
+  forget(row.key);
+  if (auto put = index_->put(row); !put) events.push_back(event("prefix_index_failed", row, put.error().message));
+  adopt(std::move(row), true);
+  // Another save may have taken the same room meanwhile.
+  (void)make_room(0, 0, spared, events);
+  return {};
 }
 
 // REQUIRES the lock. `row` with its tokens.
@@ -221,7 +261,6 @@ void Store::adopt(IndexRow row, bool sorted) {
   entry.id = next_id_++;
   entry.chain = block_chain(row.record.fingerprint, row.record.tokens);
   row.record.tokens = {};
-  bytes_ += row.record.state_bytes + record_estimate(entry.tokens);
   bytes_per_token_[row.record.fingerprint] =
       static_cast<double>(row.record.state_bytes) / static_cast<double>(entry.tokens);
   keys_[entry.id] = row.key;
@@ -231,6 +270,7 @@ void Store::adopt(IndexRow row, bool sorted) {
     blocks_.add_unsorted(entry.id, entry.chain);
   std::string key = row.key;
   entry.row = std::move(row);
+  bytes_ += bytes_of(entry);
   entries_[std::move(key)] = std::move(entry);
 }
 
@@ -240,7 +280,7 @@ void Store::forget(std::string key) {
   if (found == entries_.end()) return;
   blocks_.remove(found->second.id, found->second.chain);
   keys_.erase(found->second.id);
-  bytes_ -= found->second.row.record.state_bytes + record_estimate(found->second.tokens);
+  bytes_ -= bytes_of(found->second);
   entries_.erase(found);
   (void)index_->remove(key);  // a row without a record goes at the next opening
 }

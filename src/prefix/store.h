@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct Match {
   std::optional<double> prefill_ms_per_token;
 };
 
+using Keys = std::set<std::string>;
+
 // What a save says of its state, besides the tokens.
 struct Saving {
   std::string fingerprint;
@@ -37,6 +40,7 @@ struct Saving {
   std::string name;
   std::string model;
   std::string engine;
+  Keys spared = {};  // are not evicted for it
 };
 
 struct StoreTotals {
@@ -74,11 +78,15 @@ class Store {
   [[nodiscard]] std::optional<Match> find(const std::string& fingerprint, TokenView prompt, std::size_t least,
                                           std::size_t beyond = static_cast<std::size_t>(-1));
 
-  // Room for a state of so many tokens: the quota's worst are evicted for it. The name that the engine writes to.
-  // Errors: no_space.
-  [[nodiscard]] base::Result<std::string> begin_save(const std::string& fingerprint, std::size_t tokens);
+  // Whether begin_save would find room, as far as the size of a state is known. Evicts nothing. Errors: no_space.
+  [[nodiscard]] base::Status room_for(const std::string& fingerprint, std::size_t tokens, const Keys& spared = {});
+  // Room for a state of so many tokens: the quota's worst are evicted for it, but never the spared ones. The name that
+  // the engine writes to. Errors: no_space.
+  [[nodiscard]] base::Result<std::string> begin_save(const std::string& fingerprint, std::size_t tokens,
+                                                     const Keys& spared = {});
   // Checks and publishes what the engine wrote under that name; `written` is what it says. On any error nothing is
-  // left.
+  // left. Errors: no_space (it is larger than was thought), unsupported (a form that is not known), corrupt;
+  // bad_request without tokens.
   [[nodiscard]] base::Result<Match> commit(const std::string& part, Saving saving, base::Bytes written);
   // Removes what the engine may have written under that name.
   void give_up(const std::string& fingerprint, const std::string& part);
@@ -122,7 +130,11 @@ class Store {
   void adopt(IndexRow row, bool sorted);
   void forget(std::string key);  // by value: a caller's may be that of the entry which goes
   base::Result<bool> drop(const std::string& key);
-  void evict_for(base::Bytes bytes, Events& events);
+  [[nodiscard]] static base::Bytes bytes_of(const Entry& entry);  // with its record
+  [[nodiscard]] base::Bytes size_of(const std::string& fingerprint, std::size_t tokens) const;
+  [[nodiscard]] base::Status fits(base::Bytes bytes, std::size_t tokens, const Keys& spared) const;
+  base::Status make_room(base::Bytes bytes, std::size_t tokens, const Keys& spared, Events& events);
+  base::Status take_in(const std::string& path, IndexRow row, const Keys& spared, Events& events);
   [[nodiscard]] double worth(const Entry& entry) const;
   void quarantine(const std::string& fingerprint, const std::string& stem, const std::string& why, Events& events);
   void tell(const Events& events) const;

@@ -58,8 +58,9 @@ struct StoreFixture {
     if (!file) return std::unexpected(file.error());
     return (*file)->write(bytes);
   }
-  base::Result<Match> save(const std::string& fingerprint, const Tokens& tokens, const std::string& name = {}) {
-    auto part = store->begin_save(fingerprint, tokens.size());
+  base::Result<Match> save(const std::string& fingerprint, const Tokens& tokens, const std::string& name = {},
+                           const Keys& spared = {}) {
+    auto part = store->begin_save(fingerprint, tokens.size(), spared);
     if (!part) return std::unexpected(part.error());
     const std::string bytes = state_of(tokens);
     if (auto written = put("/prefix/states/" + fingerprint + "/" + *part, bytes); !written) {
@@ -73,7 +74,8 @@ struct StoreFixture {
                           .origin = name.empty() ? Origin::discovered : Origin::declared,
                           .name = name,
                           .model = "m",
-                          .engine = "llama-server-1"},
+                          .engine = "llama-server-1",
+                          .spared = spared},
                          bytes.size());
   }
   [[nodiscard]] bool told(std::string_view what) const {

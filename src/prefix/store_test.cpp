@@ -170,6 +170,32 @@ TEST_F(PrefixStore, WhatIsWorthLeastGoesFirstAndDeclaredOnesLast) {
   EXPECT_TRUE(told("prefix_evicted"));
 }
 
+TEST_F(PrefixStore, WhatIsSparedStaysAndNothingIsEvictedForWhatDoesNotFitBesideIt) {
+  limits.disk = 5'000;
+  ASSERT_TRUE(open());
+  const auto declared = save(kFingerprint, random_tokens(random, 100), "one");
+  const auto found = save(kFingerprint, random_tokens(random, 100));
+  ASSERT_TRUE(declared && found);
+  EXPECT_TRUE(store->room_for(kFingerprint, 100, {declared->key}));
+  EXPECT_EQ(store->room_for(kFingerprint, 200, {declared->key}).error().code, ErrorCode::no_space);
+  EXPECT_EQ(save(kFingerprint, random_tokens(random, 200), "two", {declared->key}).error().code, ErrorCode::no_space);
+  EXPECT_EQ(store->size(), 2U);
+  EXPECT_TRUE(save(kFingerprint, random_tokens(random, 100), "three", {declared->key}));
+  EXPECT_FALSE(store->path_of(declared->key).empty());
+  EXPECT_TRUE(store->path_of(found->key).empty());
+}
+
+TEST_F(PrefixStore, AFirstStateThatIsLargerThanTheQuotaIsRefusedAndItsSizeKnownFromThenOn) {
+  limits.disk = 2'000;
+  ASSERT_TRUE(open());
+  const Tokens tokens = random_tokens(random, 100);
+  EXPECT_TRUE(store->room_for(kFingerprint, tokens.size()));
+  EXPECT_EQ(save(kFingerprint, tokens).error().code, ErrorCode::no_space);
+  EXPECT_EQ(store->size(), 0U);
+  EXPECT_TRUE(files.list("/prefix/states/" + kFingerprint)->empty());
+  EXPECT_EQ(store->room_for(kFingerprint, tokens.size()).error().code, ErrorCode::no_space);
+}
+
 TEST_F(PrefixStore, ASaveThatDoesNotFitIsNotBegun) {
   files.set_free_space(1500);
   EXPECT_EQ(save(kFingerprint, random_tokens(random, 100)).error().code, ErrorCode::no_space);
