@@ -92,6 +92,12 @@ rt::Task<base::Result<engine::TierReply>> LayerChanger::command(std::shared_ptr<
 }
 
 rt::Task<WorkResult> LayerChanger::hibernate(std::shared_ptr<Resident> resident, Pages pages) {
+  const std::shared_ptr<PrefixSession> prefix = resident->prefix;
+  if (prefix) prefix->pause_work();
+  const base::ScopeExit resumed([&] {
+    if (prefix) prefix->resume_work();
+  });
+  if (prefix) co_await prefix->work_ended();
   if (resident->in_flight() > 0) {
     co_return base::fail(ErrorCode::in_use, "the model is answering; its weights can leave when it is done");
   }

@@ -47,7 +47,8 @@ rt::Task<std::string> PrefixSession::fit_exactly(std::string path, std::string b
     if (!cut) spdlog::debug("{}: a slot cannot be cut back: {}", plan_.model.text(), cut.error().message);
     ready = cut.has_value();
   }
-  if (!ready) co_return without_reuse(path, std::move(body));
+  // Another request may have had the slot since it was looked at.
+  if (!ready || use.strangers_ != strangers_) co_return without_reuse(path, std::move(body));
   use.exact_ = reuse.exact;
   co_return body;
 }

@@ -82,6 +82,15 @@ void PrefixSession::attach(std::string socket_path, std::uint64_t generation) {
   for (auto& slot : slots_)
     slot = {};
   unassigned_ = 0;
+  failures_.clear();
+}
+
+void PrefixSession::leave_to_engine(PromptUse& use) {
+  if (use.generation_ != generation_) return;  // its engine is gone
+  use.unassigned_ = true;
+  ++unassigned_;
+  ++strangers_;
+  forget_slots();
 }
 
 void PrefixSession::forget_slots() {
@@ -217,8 +226,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   bool ours = text.has_value() && unassigned_ == 0;
   if (ours) ours = co_await engine_is_ours();
   if (!ours) {
-    ++unassigned_;
-    forget_slots();
+    leave_to_engine(use);
     if (plan_.exact) co_return without_reuse(path, std::move(body));
     co_return body;
   }
@@ -243,13 +251,13 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
           ? std::nullopt
           : prefix::choose_slot(views(use), use.text_.size(), restorable, prefix::tail_need(continued_, requests_));
   if (!choice) {
-    ++unassigned_;
-    forget_slots();
+    leave_to_engine(use);
     if (plan_.exact) co_return without_reuse(path, std::move(body));
     co_return body;
   }
   HeldSlot& slot = slots_[choice->slot];
   use.slot_ = choice->slot;
+  use.strangers_ = strangers_;
   slot.busy = true;
   slot.last_used = ++uses_;
   ++requests_;
@@ -301,9 +309,12 @@ void PrefixSession::conclude(PromptUse& use, domain::RequestObservation& observa
   if (!timings) return;  // given up midway: what the slot holds is not known
   judge_restore(use, observation);
   tell_change(use, observation);
-  slot.text = use.text_;
-  slot.tokens = use.tokens_;
-  slot.alike = alike_after(use, *timings);
+  const std::size_t alike = alike_after(use, *timings);
+  if (use.strangers_ == strangers_) {
+    slot.text = use.text_;
+    slot.tokens = use.tokens_;
+    slot.alike = alike;
+  }
   remember(use);
 }
 
@@ -315,6 +326,7 @@ void PrefixSession::judge_restore(PromptUse& use, domain::RequestObservation& ob
   const auto expected =
       static_cast<std::int64_t>(std::min(use.match_->tokens, use.exact_.value_or(use.match_->tokens)));
   if (used * 2 < expected) {
+    if (use.strangers_ != strangers_) return;  // another request may have had the slot in between
     const bool cut = use.match_->state_tokens > use.match_->tokens + kExactEnd;
     const std::string why =
         fmt::format("{} with {} does not use restored states{}: {} tokens were restored and {} of them used; {}",
@@ -386,13 +398,11 @@ void PrefixSession::note_tokens(Tokens tokens) {
 void PrefixSession::release(PromptUse& use) {
   --open_;
   if (use.generation_ != generation_) return;
-  if (!use.slot_) {
-    if (unassigned_ > 0) --unassigned_;
-    return;
-  }
+  if (use.unassigned_) --unassigned_;
+  if (!use.slot_) return;
   HeldSlot& slot = slots_[*use.slot_];
   slot.busy = false;
-  if (use.concluded_) return;
+  if (use.concluded_ && use.strangers_ == strangers_) return;
   slot.forget();
 }
 
@@ -402,6 +412,12 @@ domain::PrefixHeld PrefixSession::held() const {
   for (const auto& slot : slots_)
     held.tokens_memory += slot.tokens.size();
   return held;
+}
+
+std::optional<std::string> PrefixSession::why_not_stored(const std::string& declared_id) const {
+  const auto failure = failures_.find(declared_id);
+  if (failure == failures_.end()) return std::nullopt;
+  return failure->second.why;
 }
 
 std::optional<Match> PrefixSession::stored(const std::string& declared_id) const {

@@ -6,7 +6,8 @@
 // this can fail the request, and each question to the engine has its deadline. When the model is idle it looks at what
 // passed, saves the beginnings that repeat and those that were declared, and gives way as soon as a request comes. What
 // it believes of the slots is only ever used to choose: whether a state was used is read from the engine's own count
-// (cache_n).
+// (cache_n). A request whose slot the engine chose may land in any: what was believed of one, or was to be judged of
+// it, ends with such a request.
 //
 // Thread: the I/O thread; disk work runs on the pool. Shared by the Resident and by every request's use of it.
 #include <deque>
@@ -46,7 +47,9 @@ class PromptUse {
   friend class PrefixSession;
   std::shared_ptr<PrefixSession> session_;
   std::uint64_t generation_ = 0;
-  std::optional<unsigned> slot_;      // empty: the engine chooses
+  std::optional<unsigned> slot_;      // empty: the engine chooses, or none is chosen yet
+  bool unassigned_ = false;           // the engine chooses
+  std::uint64_t strangers_ = 0;       // of the session, when the slot was taken
   std::optional<std::size_t> exact_;  // tokens that it may reuse; empty: as many as there are
   bool concluded_ = false;
   std::string path_;
@@ -66,6 +69,8 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
     sys::Pages& pages;
     const base::Clock& clock;
     std::function<std::vector<DeclaredPrefix>()> declared;  // of this model, as they are now
+    // Whether a prefix of that model and name is declared now.
+    std::function<bool(const std::string& model, const std::string& name)> is_declared;
     std::function<void(domain::Event)> on_event;
   };
   PrefixSession(PrefixPlan plan, Parts parts);
@@ -86,6 +91,13 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
 
   // The work of idle moments. `hurry`: the engine is about to go, so only what would be lost with it.
   [[nodiscard]] rt::Task<void> settle(bool hurry);
+  // The work of idle moments gives way as soon as this says no, which is asked between its steps.
+  void work_only_while(std::function<bool()> may_work) { may_work_ = std::move(may_work); }
+  // No work of idle moments until it is told to go on, as often; what is under way gives way.
+  void pause_work() { ++paused_; }
+  void resume_work() { --paused_; }
+  // Until what is under way has given way, for a few seconds at most. REQUIRES: paused.
+  [[nodiscard]] rt::Task<void> work_ended();
   // On purpose: the state that is worth most into a slot, and the declared ones computed; everything dropped.
   [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> warm();
   [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> cool();
@@ -97,8 +109,13 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   }
   // The key of the stored state that covers a declared prefix; empty while there is none.
   [[nodiscard]] std::optional<prefix::Match> stored(const std::string& declared_id) const;
+  // Why there is none, where it was tried.
+  [[nodiscard]] std::optional<std::string> why_not_stored(const std::string& declared_id) const;
   // It was declared anew: its tokens are to be found out again.
-  void forget_declared(const std::string& declared_id) { declared_tokens_.erase(declared_id); }
+  void forget_declared(const std::string& declared_id) {
+    declared_tokens_.erase(declared_id);
+    failures_.erase(declared_id);
+  }
 
  private:
   friend class PromptUse;
@@ -120,6 +137,16 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   struct Rendered {
     std::string text;
     prefix::Tokens tokens;
+  };
+  // What the slots hold is as it was, but for what was done on purpose, while this is so.
+  struct Moment {
+    std::uint64_t generation = 0;
+    std::uint64_t strangers = 0;
+    friend bool operator==(const Moment&, const Moment&) = default;
+  };
+  struct Failure {
+    std::string why;
+    bool final = false;  // not tried again with this process
   };
 
   // Requests (prefix_session.cpp)
@@ -157,7 +184,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] rt::Task<base::Status> cut_back(unsigned slot, const prefix::Tokens& tokens, std::size_t count);
   // Of a state of so many tokens that was made for exact answers, those that are alike: not its last, which follows
   // none.
-  [[nodiscard]] static std::size_t alike_in(std::size_t state_tokens) { return state_tokens - 1; }
+  [[nodiscard]] static std::size_t alike_in(std::size_t state_tokens) { return state_tokens - (state_tokens > 0); }
   // Where evaluating these tokens may go on from, of `held` ones.
   [[nodiscard]] std::size_t exact_start(const HeldSlot& slot, std::size_t held, std::size_t tokens) const;
   // What the slot holds once the request was seen to its end; an answer that reused another number of tokens is told.
@@ -167,20 +194,39 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   void note_tokens(prefix::Tokens tokens);
   void release(PromptUse& use);
   void forget_slots();
-  [[nodiscard]] bool quiet() const { return open_ == 0; }
+  // The engine chooses the slot of this request.
+  void leave_to_engine(PromptUse& use);
+  [[nodiscard]] Moment moment() const { return {generation_, strangers_}; }
+  [[nodiscard]] bool still(Moment before) const { return before == moment() && unassigned_ == 0; }
+  // Nobody needs the engine or its memory for anything else.
+  [[nodiscard]] bool quiet() const {
+    return open_ == 0 && paused_ == 0 && (on_purpose_ > 0 || !may_work_ || may_work_());
+  }
+  [[nodiscard]] bool may_go_on(Moment begun) const { return quiet() && still(begun); }
   void tell(std::string what, std::string why, std::optional<base::Bytes> bytes = std::nullopt) const;
 
   // Idle moments (prefix_settling.cpp)
-  [[nodiscard]] rt::Task<void> learn();
+  [[nodiscard]] rt::Task<void> do_idle_work(bool hurry);
+  [[nodiscard]] rt::Task<void> learn(bool hurry);
   [[nodiscard]] rt::Task<void> save_wanted(bool hurry);
   [[nodiscard]] rt::Task<void> compute_declared();
   [[nodiscard]] rt::Task<void> preload();
   [[nodiscard]] rt::Task<base::Result<prefix::Tokens>> tokens_of(DeclaredPrefix declared);
-  [[nodiscard]] rt::Task<base::Status> save(prefix::Tokens tokens, prefix::Origin origin, std::string name, bool hurry);
+  void note_failure(const std::string& declared_id, base::Error error, bool final);
+  void tell_once(const base::Error& error);
+  // Keys of the states of what is declared, which no save evicts.
+  [[nodiscard]] rt::Task<prefix::Keys> declared_keys();
+  [[nodiscard]] bool is_of_declaration(const prefix::IndexRow& row) const;
+  // What is known of a state before anything is evaluated for it. Errors: no_space.
+  [[nodiscard]] rt::Task<base::Result<prefix::Saving>> plan_saving(prefix::Tokens tokens, prefix::Origin origin,
+                                                                   std::string name);
+  // Errors: in_use (it gave way), and those of the engine and of the store.
+  [[nodiscard]] rt::Task<base::Status> save(prefix::Saving saving, bool hurry);
   [[nodiscard]] rt::Task<base::Status> save_from(unsigned slot, prefix::Saving saving, bool hurry);
   [[nodiscard]] rt::Task<base::Status> evaluate(unsigned slot, const prefix::Tokens& tokens, std::size_t held,
                                                 bool hurry);
   [[nodiscard]] rt::Task<base::Status> store_slot(unsigned slot, prefix::Saving saving);
+  [[nodiscard]] rt::Task<base::Status> erase(unsigned slot);
   [[nodiscard]] std::optional<unsigned> slot_for(const prefix::Tokens& tokens) const;
   [[nodiscard]] bool is_stored(const prefix::Tokens& tokens) const;
 
@@ -190,11 +236,12 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   std::uint64_t generation_ = 0;
   std::optional<bool> ours_;  // the engine is the one that the fingerprint was made for; empty: not asked yet
   std::vector<HeldSlot> slots_;
-  std::uint64_t uses_ = 0;      // ascending, for last_used
-  std::size_t open_ = 0;        // requests that have not let go
-  std::size_t unassigned_ = 0;  // of these, in a slot that the engine chose
-  std::size_t requests_ = 0;    // that were given a slot
-  std::size_t continued_ = 0;   // of these, that continued what their slot held
+  std::uint64_t uses_ = 0;       // ascending, for last_used
+  std::size_t open_ = 0;         // requests that have not let go
+  std::size_t unassigned_ = 0;   // of these, in a slot that the engine chose
+  std::uint64_t strangers_ = 0;  // begun so far in a slot that the engine chose
+  std::size_t requests_ = 0;     // that were given a slot
+  std::size_t continued_ = 0;    // of these, that continued what their slot held
   PrefillSpeed speed_;
   std::deque<Unread> unread_;
   std::deque<Recent> recent_;
@@ -202,7 +249,11 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   std::deque<prefix::Tokens> wanted_;
   std::vector<std::string> used_;                          // keys whose use is yet to be noted
   std::map<std::string, prefix::Tokens> declared_tokens_;  // by id
-  std::set<std::string> told_;                             // changes that an event was told of
+  std::map<std::string, Failure> failures_;                // by id of the declaration
+  std::set<std::string> told_;                             // what an event was told of
+  std::function<bool()> may_work_;                         // may be empty
+  std::size_t paused_ = 0;
+  std::size_t on_purpose_ = 0;  // who asked for the work of idle moments now
   bool settling_ = false;
 };
 

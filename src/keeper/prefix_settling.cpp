@@ -9,7 +9,9 @@
 #include "domain/json_text.h"
 #include "engine/engine_call.h"
 #include "keeper/prefix_session.h"
+#include "keeper/prefix_tier.h"
 #include "prefix/worth.h"
+#include "rt/deadline.h"
 
 namespace hearth::keeper {
 
@@ -23,6 +25,9 @@ namespace {
 constexpr std::chrono::seconds kAsking{5};
 constexpr std::chrono::seconds kSaving{60};
 constexpr std::chrono::minutes kEvaluating{10};
+constexpr std::chrono::seconds kGivingWay{10};
+constexpr std::chrono::milliseconds kLook{10};
+constexpr std::size_t kTold = 100;
 // How many tokens are evaluated in one go: a request that comes meanwhile waits for so many at most.
 constexpr std::size_t kStep = 128;
 // With fewer tokens in one go the engine's flash attention on a CPU computes in another way, whose results differ in
@@ -33,6 +38,8 @@ constexpr std::size_t kLeastStep = 64;
 constexpr std::size_t kCloseEnough = 16;
 // What follows the prefix in its slot is put aside and brought back when evaluating it again would take longer.
 constexpr double kTailWorthKeepingMs = 300;
+
+constexpr const char* kAnswering = "the model is answering; its prefixes can go when it is done";
 
 std::string evaluate_body(prefix::TokenView tokens, unsigned slot) {
   const Json json = {{"prompt", std::vector<prefix::Token>(tokens.begin(), tokens.end())},
@@ -61,6 +68,23 @@ std::unexpected<base::Error> gave_way() {
 }  // namespace
 
 rt::Task<void> PrefixSession::settle(bool hurry) {
+  if (hurry && settling_) {
+    pause_work();
+    const base::ScopeExit resumed([this] { resume_work(); });
+    co_await work_ended();
+  }
+  co_await do_idle_work(hurry);
+}
+
+rt::Task<void> PrefixSession::work_ended() {
+  const auto limit = std::chrono::steady_clock::now() + kGivingWay;
+  while (settling_ && std::chrono::steady_clock::now() < limit) {
+    const bool waited = co_await rt::pause(kLook);
+    if (!waited) co_return;
+  }
+}
+
+rt::Task<void> PrefixSession::do_idle_work(bool hurry) {
   if (settling_ || socket_.empty()) co_return;
   settling_ = true;
   const base::ScopeExit settled([this] { settling_ = false; });
@@ -74,7 +98,7 @@ rt::Task<void> PrefixSession::settle(bool hurry) {
   if (ineffective() || reuses_nothing() || !(hurry || quiet())) co_return;
   const bool ours = co_await engine_is_ours();
   if (!ours) co_return;
-  co_await learn();
+  co_await learn(hurry);
   co_await save_wanted(hurry);
   if (hurry) co_return;
   co_await compute_declared();
@@ -82,8 +106,8 @@ rt::Task<void> PrefixSession::settle(bool hurry) {
 }
 
 // The tokens of what passed without anybody asking for them.
-rt::Task<void> PrefixSession::learn() {
-  while (!unread_.empty()) {
+rt::Task<void> PrefixSession::learn(bool hurry) {
+  while (!unread_.empty() && (hurry || quiet())) {
     Unread unread = std::move(unread_.front());
     unread_.pop_front();
     auto rendered = co_await render(unread.path, unread.body, kAsking, nullptr);
@@ -92,7 +116,7 @@ rt::Task<void> PrefixSession::learn() {
       co_return;
     }
     for (auto& slot : slots_) {
-      if (slot.text == unread.text && !slot.busy) slot.tokens = rendered->tokens;
+      if (!slot.text.empty() && slot.text == unread.text && !slot.busy) slot.tokens = rendered->tokens;
     }
     recent_.push_back({std::move(rendered->text), rendered->tokens});
     if (recent_.size() > 8) recent_.pop_front();
@@ -111,10 +135,15 @@ rt::Task<void> PrefixSession::save_wanted(bool hurry) {
     wanted_.pop_back();
     if (is_stored(tokens)) continue;
     Tokens again = tokens;
-    auto saved = co_await save(std::move(tokens), prefix::Origin::discovered, {}, hurry);
+    auto saving = co_await plan_saving(std::move(tokens), prefix::Origin::discovered, {});
+    if (!saving) {
+      tell_once(saving.error());
+      continue;
+    }
+    auto saved = co_await save(std::move(*saving), hurry);
     if (saved) continue;
     if (saved.error().code != ErrorCode::in_use) {
-      tell("prefix_save_failed", saved.error().message);
+      tell_once(saved.error());
       continue;
     }
     wanted_.push_back(std::move(again));
@@ -144,17 +173,72 @@ rt::Task<void> PrefixSession::compute_declared() {
   const std::vector<DeclaredPrefix> all = parts_.declared();
   for (const auto& declared : all) {
     if (!quiet()) co_return;
+    if (const auto failed = failures_.find(declared.id); failed != failures_.end() && failed->second.final) continue;
     auto tokens = co_await tokens_of(declared);
     if (!tokens) {
-      tell("prefix_save_failed", tokens.error().message);
+      note_failure(declared.id, tokens.error(), false);
       continue;
     }
     if (stored(declared.id)) continue;
-    auto saved = co_await save(std::move(*tokens), prefix::Origin::declared, declared.name, false);
-    if (saved) continue;
-    if (saved.error().code == ErrorCode::in_use) co_return;
-    tell("prefix_save_failed", saved.error().message);
+    auto saving = co_await plan_saving(std::move(*tokens), prefix::Origin::declared, declared.name);
+    if (!saving) {
+      note_failure(declared.id, saving.error(), false);
+      continue;
+    }
+    auto saved = co_await save(std::move(*saving), false);
+    if (!saved && saved.error().code == ErrorCode::in_use) co_return;
+    if (saved)
+      failures_.erase(declared.id);
+    else
+      note_failure(declared.id, saved.error(), true);  // after all of it was evaluated
   }
+}
+
+void PrefixSession::note_failure(const std::string& declared_id, base::Error error, bool final) {
+  tell_once(error);
+  failures_[declared_id] = {std::move(error.message), final};
+}
+
+void PrefixSession::tell_once(const base::Error& error) {
+  if (told_.size() < kTold && told_.insert(error.message).second) tell("prefix_save_failed", error.message);
+}
+
+// What was declared in other words before, or is kept under another fingerprint, is nobody's any more.
+bool PrefixSession::is_of_declaration(const prefix::IndexRow& row) const {
+  const auto& record = row.record;
+  if (record.origin != prefix::Origin::declared || !parts_.is_declared(record.model, record.name)) return false;
+  if (record.model != plan_.model.text()) return true;
+  if (record.fingerprint != plan_.fingerprint) return false;
+  const std::string id = PrefixTier::id_of(plan_.model, record.name);
+  if (!declared_tokens_.contains(id)) return true;
+  const auto match = stored(id);
+  return match && match->key == row.key;
+}
+
+rt::Task<prefix::Keys> PrefixSession::declared_keys() {
+  const auto rows = co_await parts_.pool.run([this] { return parts_.store.list(); });
+  prefix::Keys keys;
+  for (const auto& row : rows) {
+    if (is_of_declaration(row)) keys.insert(row.key);
+  }
+  co_return keys;
+}
+
+rt::Task<base::Result<prefix::Saving>> PrefixSession::plan_saving(Tokens tokens, prefix::Origin origin,
+                                                                  std::string name) {
+  prefix::Saving saving;
+  saving.fingerprint = plan_.fingerprint;
+  saving.tokens = std::move(tokens);
+  saving.tokens.resize(whole_groups(saving.tokens.size()));
+  saving.origin = origin;
+  saving.name = std::move(name);
+  saving.model = plan_.model.text();
+  saving.engine = plan_.engine;
+  saving.spared = co_await declared_keys();
+  auto room = co_await parts_.pool.run(
+      [&] { return parts_.store.room_for(saving.fingerprint, saving.tokens.size() + 1, saving.spared); });
+  if (!room) co_return base::pass(room);
+  co_return saving;
 }
 
 // After a start every slot is empty: what is worth most is put there before anybody asks.
@@ -168,15 +252,15 @@ rt::Task<void> PrefixSession::preload() {
   if (best == rows.end() || !quiet() || slots_[0].busy) co_return;
   auto row = co_await parts_.pool.run([&] { return parts_.store.row(best->key); });
   if (!row || !quiet() || slots_[0].busy) co_return;
-  const std::uint64_t generation = generation_;
+  const Moment begun = moment();
   slots_[0].busy = true;
-  const base::ScopeExit free([this, generation] {
-    if (generation == generation_) slots_[0].busy = false;
+  const base::ScopeExit free([this, begun] {
+    if (begun.generation == generation_) slots_[0].busy = false;
   });
   Match match{row->key, row->record.tokens.size(), row->record.tokens.size(), row->record.state_bytes,
               row->record.prefill_ms_per_token};
   const bool restored = co_await restore(0, std::move(match));
-  if (!restored) co_return;
+  if (!restored || !still(begun)) co_return;
   slots_[0].tokens = std::move(row->record.tokens);
   slots_[0].alike = plan_.exact ? alike_in(slots_[0].tokens.size()) : 0;
 }
@@ -199,33 +283,29 @@ std::optional<unsigned> PrefixSession::slot_for(const Tokens& tokens) const {
 // One token more than the prefix is evaluated and saved, one that does not follow it: the engine always evaluates the
 // last token of a prompt anew, by itself, and nothing that is reused is to be computed in another way than a request
 // would. Its own last token again rarely follows a prefix.
-rt::Task<base::Status> PrefixSession::save(Tokens tokens, prefix::Origin origin, std::string name, bool hurry) {
-  const auto slot = slot_for(tokens);
+rt::Task<base::Status> PrefixSession::save(prefix::Saving saving, bool hurry) {
+  if (saving.tokens.empty()) co_return base::Status{};
+  if (!hurry && !quiet()) co_return gave_way();
+  const auto slot = slot_for(saving.tokens);
   if (!slot) co_return gave_way();
-  tokens.resize(whole_groups(tokens.size()));
-  if (tokens.empty()) co_return base::Status{};
-  const std::size_t held = prefix::common_prefix(slots_[*slot].tokens, tokens);
-  const bool there = held == tokens.size() && (!plan_.exact || slots_[*slot].alike >= held);
+  const std::size_t held = prefix::common_prefix(slots_[*slot].tokens, saving.tokens);
+  const bool there = held == saving.tokens.size() && (!plan_.exact || slots_[*slot].alike >= held);
   if (hurry && !there) co_return base::Status{};  // no time to compute anything anew
-  tokens.push_back(tokens.back());
-  const std::uint64_t generation = generation_;
+  saving.tokens.push_back(saving.tokens.back());
+  const Moment begun = moment();
   slots_[*slot].busy = true;
-  const base::ScopeExit free([this, generation, index = *slot] {
-    if (generation == generation_) slots_[index].busy = false;
+  const base::ScopeExit free([this, begun, index = *slot] {
+    if (begun.generation == generation_) slots_[index].busy = false;
   });
-  prefix::Saving saving;
-  saving.fingerprint = plan_.fingerprint;
-  saving.tokens = std::move(tokens);
-  saving.origin = origin;
-  saving.name = std::move(name);
-  saving.model = plan_.model.text();
-  saving.engine = plan_.engine;
-  co_return co_await save_from(*slot, std::move(saving), hurry);
+  auto saved = co_await save_from(*slot, std::move(saving), hurry);
+  // Whoever came in between, or took the engine away, may be all that was wrong.
+  if (!saved && !may_go_on(begun)) co_return gave_way();
+  co_return saved;
 }
 
 // The slot is cut back to the prefix, saved, and given back what it held beyond it where that is worth two file copies.
 rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving saving, bool hurry) {
-  const std::uint64_t generation = generation_;
+  const Moment begun = moment();
   const std::size_t held = prefix::common_prefix(slots_[slot].tokens, saving.tokens);
   const std::size_t tail = slots_[slot].tokens.size() - held;
   const bool keeps_tail =
@@ -234,14 +314,14 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   const std::string fingerprint = saving.fingerprint;
   std::string aside;
   if (keeps_tail) {
-    auto part =
-        co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, slots_[slot].tokens.size()); });
+    auto part = co_await parts_.pool.run(
+        [&] { return parts_.store.begin_save(fingerprint, slots_[slot].tokens.size(), saving.spared); });
     if (!part) co_return base::pass(part);
     aside = std::move(*part);
     std::string body = engine::slot_file(aside);
     const auto put_aside =
         co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
-    if (!put_aside || !quiet()) {
+    if (!put_aside || !may_go_on(begun)) {
       co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
       if (!put_aside) co_return std::unexpected(put_aside.error());
       co_return gave_way();
@@ -256,21 +336,22 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   if (start < held || more) done = co_await cut_back(slot, tokens, start);
   if (done) done = co_await evaluate(slot, tokens, start, hurry);
   if (done) done = co_await store_slot(slot, std::move(saving));
-  if (generation == generation_) {
+  const bool known = done && still(begun);
+  if (begun.generation == generation_) {
     // As much of the text as the tokens are of it: it is only compared, to choose.
-    const bool cut = done && tokens.size() < before.tokens.size();
+    const bool cut = known && tokens.size() < before.tokens.size();
     slots_[slot].text = cut ? before.text.substr(0, before.text.size() * tokens.size() / before.tokens.size()) : "";
-    slots_[slot].tokens = done ? tokens : Tokens{};
-    slots_[slot].alike = done && plan_.exact ? alike_in(tokens.size()) : 0;
+    slots_[slot].tokens = known ? tokens : Tokens{};
+    slots_[slot].alike = known && plan_.exact ? alike_in(tokens.size()) : 0;
   }
   if (aside.empty()) co_return done;
   std::string body = engine::slot_file(aside);
   const auto back =
       co_await engine::call_engine(socket_, engine::slot_target(slot, "restore"), std::move(body), kSaving);
   co_await parts_.pool.run([&] { return parts_.store.give_up(fingerprint, aside), true; });
-  if (generation != generation_) co_return done;
+  if (begun.generation != generation_) co_return done;
   slots_[slot].forget();
-  if (back) {
+  if (back && still(begun)) {
     slots_[slot].text = std::move(before.text);
     slots_[slot].tokens = std::move(before.tokens);
     slots_[slot].alike = before.alike;
@@ -280,7 +361,7 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
 
 // Evaluates what the slot does not hold yet, in steps, and cuts it back to exactly these tokens.
 rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& tokens, std::size_t held, bool hurry) {
-  const std::uint64_t generation = generation_;
+  const Moment begun = moment();
   std::size_t at = held;
   do {
     at = std::min(at + kStep, tokens.size());
@@ -288,7 +369,7 @@ rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& toke
     std::string body = evaluate_body(prefix::TokenView(tokens).first(at), slot);
     const auto answer = co_await engine::call_engine(socket_, "/completion", std::move(body), kEvaluating);
     if (!answer) co_return std::unexpected(answer.error());
-    if (generation != generation_)
+    if (begun.generation != generation_)
       co_return base::fail(ErrorCode::cancelled, "the engine was stopped while a prefix was computed");
     if (const auto timings = answer->find("timings"); timings != answer->end() && timings->is_object()) {
       domain::EngineTimings seen;
@@ -296,7 +377,7 @@ rt::Task<base::Status> PrefixSession::evaluate(unsigned slot, const Tokens& toke
       seen.prompt_ms = timings->value("prompt_ms", 0.0);
       speed_.learn(seen);
     }
-    if (!hurry && !quiet()) co_return gave_way();
+    if (!hurry && !may_go_on(begun)) co_return gave_way();
   } while (at < tokens.size());
   co_return base::Status{};
 }
@@ -305,7 +386,7 @@ rt::Task<base::Status> PrefixSession::store_slot(unsigned slot, prefix::Saving s
   saving.prefill_ms_per_token = speed_.ms_per_token();
   const std::string fingerprint = saving.fingerprint;
   const std::size_t count = saving.tokens.size();
-  auto part = co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, count); });
+  auto part = co_await parts_.pool.run([&] { return parts_.store.begin_save(fingerprint, count, saving.spared); });
   if (!part) co_return base::pass(part);
   const base::Mono begun = parts_.clock.now();
   std::string body = engine::slot_file(*part);
@@ -328,6 +409,9 @@ rt::Task<base::Status> PrefixSession::store_slot(unsigned slot, prefix::Saving s
 rt::Task<base::Result<domain::LayerWork>> PrefixSession::warm() {
   const base::Mono begun = parts_.clock.now();
   if (const auto why = ineffective()) co_return base::fail(ErrorCode::unsupported, *why);
+  ++on_purpose_;
+  const base::ScopeExit done([this] { --on_purpose_; });
+  failures_.clear();
   co_await settle(false);
   domain::LayerWork work;
   work.ms = base::to_ms(parts_.clock.now() - begun);
@@ -335,15 +419,28 @@ rt::Task<base::Result<domain::LayerWork>> PrefixSession::warm() {
   co_return work;
 }
 
+// Nobody is given the slot meanwhile.
+rt::Task<base::Status> PrefixSession::erase(unsigned slot) {
+  const std::uint64_t generation = generation_;
+  slots_[slot].busy = true;
+  slots_[slot].forget();
+  const base::ScopeExit free([this, generation, slot] {
+    if (generation == generation_) slots_[slot].busy = false;
+  });
+  auto erased = co_await engine::call_engine(socket_, engine::slot_target(slot, "erase"), "{}", kAsking);
+  if (!erased) co_return base::pass(erased);
+  co_return base::Status{};
+}
+
 rt::Task<base::Result<domain::LayerWork>> PrefixSession::cool() {
   const base::Mono begun = parts_.clock.now();
-  if (!quiet()) co_return base::fail(ErrorCode::in_use, "the model is answering; its prefixes can go when it is done");
+  if (open_ > 0) co_return base::fail(ErrorCode::in_use, kAnswering);
   wanted_.clear();
   unread_.clear();
   for (unsigned index = 0; index < slots_.size() && !socket_.empty(); ++index) {
-    const auto erased = co_await engine::call_engine(socket_, engine::slot_target(index, "erase"), "{}", kAsking);
-    if (!erased) co_return std::unexpected(erased.error());
-    slots_[index].forget();
+    if (slots_[index].busy || unassigned_ > 0) co_return base::fail(ErrorCode::in_use, kAnswering);
+    auto erased = co_await erase(index);
+    if (!erased) co_return base::pass(erased);
   }
   domain::LayerWork work;
   work.bytes = held().bytes_disk;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/scope_exit.h"
 #include "base/sha256.h"
 #include "domain/json_text.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr base::Bytes kLargestDeclared = 64U << 20;
 constexpr int kFormat = 1;
+constexpr std::chrono::seconds kLongestWrite{60};
 
 base::Wall wall_of(std::int64_t ms) { return base::Wall{} + std::chrono::milliseconds(ms); }
 
@@ -96,6 +98,32 @@ std::string PrefixTier::written() const {
   return domain::text_of(json);
 }
 
+// Two at once would write to the same temporary file; one that waited has its change written with the others'.
+rt::Task<base::Status> PrefixTier::keep_declared() {
+  const std::uint64_t mine = ++changes_;
+  if (!written_) written_.emplace(co_await rt::asio::this_coro::executor);
+  while (writing_) {
+    const bool ended = co_await written_->wait_until(std::chrono::steady_clock::now() + kLongestWrite);
+    if (!ended) co_return base::fail(ErrorCode::timeout, "the change before it is still being written; ask again");
+  }
+  if (kept_ >= mine) co_return base::Status{};
+  writing_ = true;
+  const base::ScopeExit ended([this] {
+    writing_ = false;
+    written_->notify_all();
+  });
+  const std::uint64_t latest = changes_;
+  const std::string text = written();
+  auto kept = co_await parts_.pool.run([&] { return sys::write_atomic(parts_.files, parts_.declared_path, text); });
+  if (kept) kept_ = latest;
+  co_return kept;
+}
+
+bool PrefixTier::is_declared(const std::string& model, const std::string& name) const {
+  const auto id = domain::ModelId::parse(model);
+  return id && declared_.contains(id_of(*id, name));
+}
+
 std::vector<DeclaredPrefix> PrefixTier::declared_for(const domain::ModelId& model) const {
   std::vector<DeclaredPrefix> mine;
   for (const auto& [id, declared] : declared_) {
@@ -106,9 +134,13 @@ std::vector<DeclaredPrefix> PrefixTier::declared_for(const domain::ModelId& mode
 
 std::shared_ptr<PrefixSession> PrefixTier::open(PrefixPlan plan) {
   const domain::ModelId model = plan.model;
-  PrefixSession::Parts parts{
-      *parts_.store,  parts_.pool, parts_.pages, parts_.clock, [this, model] { return declared_for(model); },
-      parts_.on_event};
+  PrefixSession::Parts parts{*parts_.store,
+                             parts_.pool,
+                             parts_.pages,
+                             parts_.clock,
+                             [this, model] { return declared_for(model); },
+                             [this](const std::string& of, const std::string& name) { return is_declared(of, name); },
+                             parts_.on_event};
   auto session = std::make_shared<PrefixSession>(std::move(plan), std::move(parts));
   sessions_[model] = session;
   return session;
@@ -143,6 +175,7 @@ PrefixView PrefixTier::view_of(const DeclaredPrefix& declared, const std::vector
   view.state = "pending";
   view.why = "it is computed when its model is idle";
   const auto session = session_of(declared.model);
+  if (const auto why = session ? session->why_not_stored(declared.id) : std::nullopt) view.why = why;
   if (const auto why = session ? session->ineffective() : std::nullopt) {
     view.state = "ineffective";
     view.why = why;
@@ -188,12 +221,11 @@ rt::Task<base::Result<PrefixView>> PrefixTier::declare(domain::ModelId model, st
     co_return base::fail(
         ErrorCode::bad_request,
         fmt::format("the configuration declares a prefix \"{}\" of {}; change it there", name, model.text()));
-  DeclaredPrefix declared{id, std::move(model), std::move(name), std::move(request), false};
+  DeclaredPrefix declared{id, model, std::move(name), std::move(request), false};
   declared_.insert_or_assign(id, std::move(declared));
-  const std::string text = written();
-  auto kept = co_await parts_.pool.run([&] { return sys::write_atomic(parts_.files, parts_.declared_path, text); });
+  if (const auto session = session_of(model)) session->forget_declared(id);
+  auto kept = co_await keep_declared();
   if (!kept) co_return base::pass(kept, "keeping the declared prefix");
-  if (const auto session = session_of(declared_.at(id).model)) session->forget_declared(id);
   co_return co_await find(id);
 }
 
@@ -204,8 +236,7 @@ rt::Task<base::Status> PrefixTier::remove(std::string id) {
     if (known->second.from_config)
       co_return base::fail(ErrorCode::bad_request, "the configuration declares this prefix; take it out there");
     declared_.erase(known);
-    const std::string text = written();
-    auto kept = co_await parts_.pool.run([&] { return sys::write_atomic(parts_.files, parts_.declared_path, text); });
+    auto kept = co_await keep_declared();
     if (!kept) co_return base::pass(kept, "removing the declared prefix");
   }
   if (!view->key) co_return base::Status{};

@@ -9,6 +9,7 @@
 
 #include "domain/prefix.h"
 #include "keeper/prefix_session.h"
+#include "rt/notice.h"
 #include "sys/files.h"
 
 namespace hearth::keeper {
@@ -34,7 +35,8 @@ class PrefixTier {
   [[nodiscard]] rt::Task<std::vector<domain::PrefixView>> list();
   // Errors: not_found.
   [[nodiscard]] rt::Task<base::Result<domain::PrefixView>> find(std::string id);
-  // Declares, or replaces what has this model and name. Computed when its model is idle next. Errors: no_space, io.
+  // Declares, or replaces what has this model and name. Computed when its model is idle next. Errors: no_space, io,
+  // timeout.
   [[nodiscard]] rt::Task<base::Result<domain::PrefixView>> declare(domain::ModelId model, std::string name,
                                                                    domain::Json request);
   // A declaration with its state, or a state. Errors: not_found; bad_request for one of the configuration.
@@ -48,6 +50,9 @@ class PrefixTier {
  private:
   void read_declared();
   [[nodiscard]] std::string written() const;
+  // What is declared now, on disk; one write at a time. Errors: no_space, io, timeout.
+  [[nodiscard]] rt::Task<base::Status> keep_declared();
+  [[nodiscard]] bool is_declared(const std::string& model, const std::string& name) const;
   [[nodiscard]] std::vector<DeclaredPrefix> declared_for(const domain::ModelId& model) const;
   [[nodiscard]] std::shared_ptr<PrefixSession> session_of(const domain::ModelId& model) const;
   [[nodiscard]] domain::PrefixView view_of(const DeclaredPrefix& declared,
@@ -58,6 +63,10 @@ class PrefixTier {
   Parts parts_;
   std::map<std::string, DeclaredPrefix> declared_;  // by id
   std::map<domain::ModelId, std::weak_ptr<PrefixSession>> sessions_;
+  std::uint64_t changes_ = 0;  // of what is declared
+  std::uint64_t kept_ = 0;     // of these, how many are on disk
+  bool writing_ = false;
+  std::optional<rt::Notice> written_;  // a write has ended; made when somebody waits first
 };
 
 }  // namespace hearth::keeper
