@@ -312,6 +312,9 @@ class ConfigReader {
     reader.read("disk", config_.prefix_.disk, bytes_of);
     reader.read("memory", config_.prefix_.memory, bytes_of);
     reader.read("exact", config_.prefix_.exact, bool_of);
+    if (config_.prefix_.exact && !config_.prefix_.enabled)
+      faults_.add(reader.place_of("exact"),
+                  "exact in [prefix] needs enabled: leave out enabled = false, or leave out exact");
   }
 
   void read_prefixes(const toml::table& table) {
@@ -386,7 +389,7 @@ ModelConfig Config::effective_for(const domain::ModelId& id) const {
   merged.context = first_of(own.context, defaults_.context);
   merged.keep_alive = first_of(own.keep_alive, defaults_.keep_alive).value_or(KeepAlive{kDefaultKeepAlive});
   merged.slots = first_of(own.slots, defaults_.slots);
-  if (!merged.slots && prefix_.enabled && prefix_.exact) merged.slots = 1;
+  if (!merged.slots && prefix_.exact) merged.slots = 1;
   merged.flags = defaults_.flags;
   merged.flags.insert(merged.flags.end(), own.flags.begin(), own.flags.end());
   return merged;

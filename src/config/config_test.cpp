@@ -99,8 +99,14 @@ TEST(Config, ExactAnswersTakeOneSlotUnlessMoreAreAskedFor) {
   const auto slots = [](const char* text) { return parsed(text).value().effective_for(id("any")).slots; };
   EXPECT_EQ(slots("[prefix]\nexact = true\n"), 1U);
   EXPECT_EQ(slots("[prefix]\nexact = true\n[defaults]\nslots = 3\n"), 3U);
-  EXPECT_EQ(slots("[prefix]\nexact = true\nenabled = false\n"), std::nullopt);
   EXPECT_EQ(slots(""), std::nullopt);
+}
+
+TEST(Config, ExactAnswersNeedPrefixes) {
+  const auto config = parsed("[prefix]\nexact = true\nenabled = false\n");
+  ASSERT_FALSE(config);
+  EXPECT_THAT(config.error().message, HasSubstr("exact in [prefix] needs enabled: leave out enabled = false"));
+  EXPECT_TRUE(parsed("[prefix]\nexact = false\nenabled = false\n"));
 }
 
 TEST(Config, AnEnginePathIsACommandOfOneWord) {

@@ -212,6 +212,9 @@ rt::Task<base::Result<keeper::Service>> App::serve_model(artifact::StoredModel m
   }
   keeper::Service service;
   service.prefix = prefix_session(model, *engine, exactness.rule, launch);
+  service.reuses_nothing = !service.prefix && config_.prefix().exact;
+  if (service.reuses_nothing)
+    spdlog::warn("{}: nothing of a prompt is reused with [prefix] exact: its prefixes are not kept", id.text());
   engine::Supervisor::Parts parts{io_.get_executor(),
                                   std::make_unique<engine::LlamaStarter>(std::move(launch), std::move(starter)),
                                   clock_,

@@ -40,7 +40,7 @@ base::Error cannot_change(domain::LayerAction action, Layer layer) {
 }
 
 base::Error no_prefixes() {
-  return {ErrorCode::unsupported, "prefixes are not kept here; see [prefix] enabled and `hearth doctor`"};
+  return {ErrorCode::unsupported, "prefixes are not kept here; see [prefix] enabled and the server's log"};
 }
 
 // Bytes of the published files in a folder of packed weights (docs/packed-format.md).
@@ -232,10 +232,21 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
     place->second->context = service->context;
     place->second->needs = std::move(service->needs);
     place->second->prefix = std::move(service->prefix);
+    place->second->reuses_nothing = service->reuses_nothing;
+    let_prefixes_work(place->second);
     recall_times(id, *place->second);
     place->second->supervisor().on_settled([this] { room_.look_again(); });
   }
   co_return place->second;
+}
+
+// Its own work faults weights in again and keeps the engine from hibernating: not while others want the memory.
+void Keeper::let_prefixes_work(const std::shared_ptr<Resident>& resident) {
+  if (!resident->prefix) return;
+  resident->prefix->work_only_while([this, of = std::weak_ptr(resident)] {
+    const std::shared_ptr<Resident> owner = of.lock();
+    return owner && !owner->cooling && !owner->hibernated() && room_.may_grow();
+  });
 }
 
 rt::Task<base::Result<std::unique_ptr<Lease>>> Keeper::acquire(domain::ModelId id, domain::Asker asker) {

@@ -37,6 +37,8 @@ struct Service {
   unsigned slots = 1;
   std::optional<std::uint64_t> context;   // tokens that one request may have, where that is known
   std::shared_ptr<PrefixSession> prefix;  // null: states of prompts are not kept
+  // [prefix] exact, whose decisions the session makes: without one nothing of a prompt may be reused.
+  bool reuses_nothing = false;
   Needs needs = {};                       // what a load is expected to take, before it was measured
 };
 
@@ -172,6 +174,7 @@ class Keeper {
   [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();
   [[nodiscard]] rt::Task<base::Status> bring_up(domain::ModelId id, std::shared_ptr<Resident> resident);
   void recall_times(const domain::ModelId& id, Resident& resident);
+  void let_prefixes_work(const std::shared_ptr<Resident>& resident);
   [[nodiscard]] rt::Task<void> settle(domain::ModelId id, std::shared_ptr<Resident> resident);
   void note_ready(Resident& resident, const engine::Ready& ready);
   [[nodiscard]] rt::Task<void> measure_memory(domain::ModelId id);

@@ -124,6 +124,7 @@ class KeeperTest : public artifact::StoreFixture {
     service.supervisor =
         std::make_unique<engine::Supervisor>(model.manifest.id, std::move(parts), engine::SupervisorLimits{});
     service.slots = 2;
+    service.reuses_nothing = reuses_nothing;
     co_return service;
   }
   rt::Task<bool> stop() {
@@ -186,6 +187,7 @@ class KeeperTest : public artifact::StoreFixture {
   TurningPace pace;
   Switches switches;
   bool engine_installed = true;
+  bool reuses_nothing = false;
   std::map<std::string, KeepRule> rules;
   std::vector<domain::Event> events;
   std::unique_ptr<artifact::Store> store;
@@ -440,6 +442,16 @@ TEST_F(KeeperTest, AnUnloadWaitsForARunningRequest) {
   lease.reset();
   pass_time(0s);
   EXPECT_EQ(view("a").state, ModelState::cold);
+}
+
+TEST_F(KeeperTest, WhereNothingMayBeReusedEveryRequestSaysSo) {
+  const auto sent = [this](std::string_view name) {
+    domain::RequestObservation observation;
+    return run(acquired(name)->fit("/v1/completions", R"({"prompt":"x","cache_prompt":true})", observation));
+  };
+  EXPECT_EQ(sent("a"), R"({"prompt":"x","cache_prompt":true})");
+  reuses_nothing = true;
+  EXPECT_EQ(sent("b"), R"({"prompt":"x","cache_prompt":false})");
 }
 
 TEST_F(KeeperTest, UnloadingWhatIsNotLoadedIsNoError) {

@@ -4,6 +4,7 @@
 
 #include "engine/tier_link.h"
 #include "engine/tier_spans.h"
+#include "keeper/prompt_text.h"
 
 namespace hearth::keeper {
 
@@ -80,6 +81,7 @@ void Lease::note_reading(const domain::RequestObservation& observation) {
 
 rt::Task<std::string> Lease::fit(std::string path, std::string body, domain::RequestObservation& observation) {
   const std::shared_ptr<PrefixSession> session = resident_->prefix;
+  if (!session && resident_->reuses_nothing) co_return without_reuse(path, std::move(body));
   if (!session) co_return body;
   session->attach(ready_.socket_path, ready_.generation);
   co_return co_await session->fit(std::move(path), std::move(body), prompt_, observation.prefix);

@@ -99,6 +99,7 @@ class Resident {
   bool waking = false;                        // its weights come back, beside whoever uses it
   std::optional<base::Mono> cool_not_before;  // after a failure to cool
   std::shared_ptr<PrefixSession> prefix;      // null where states of prompts are not kept
+  bool reuses_nothing = false;                // its engine may reuse nothing of what it holds
   bool measuring_soon = false;                // somebody waits for the model to be idle, to measure it
 
  private:
