@@ -40,10 +40,11 @@ class BenchServer(ServerProcess):
     def model(self, name):
         return self.ask(f"/hearth/v1/models/{name}")[1]
 
-    def wait_packed(self, name, seconds=20):
-        """After its first load, so that all that follow are alike."""
+    def wait_packed(self, name, seconds=180):
+        """After its first load, so that all that follow are alike. Only a disk that takes what was packed makes it so."""
         until = time.monotonic() + seconds
-        while self.model(name)["layers"]["packed"]["state"] != "warm" and time.monotonic() < until:
+        while self.model(name)["layers"]["packed"]["state"] != "warm":
+            assert time.monotonic() < until, f"the packed weights of {name} are not on the disk after {seconds} s"
             time.sleep(0.2)
 
     def ask(self, path, body=None):

@@ -195,6 +195,15 @@ base::Status remove_packed(const std::string& root, const std::string& key) {
   return {};
 }
 
+base::Status remove_packed_of(const std::string& root, const std::string& digest) {
+  base::Status all;
+  for (const auto& packed : list_packed(root)) {
+    if (!packed.key.starts_with(digest + "-")) continue;  // packed_key.h
+    if (auto gone = remove_packed(root, packed.key); !gone) all = std::move(gone);
+  }
+  return all;
+}
+
 base::Result<PackedCheck> verify_packed(const std::string& folder, const std::function<bool()>& go_on) {
   PackedCheck check;
   std::error_code failed;

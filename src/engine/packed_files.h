@@ -32,6 +32,9 @@ struct PackedFolder {
 // Removes one key with all its files. Errors: io. What is there is removed even so.
 [[nodiscard]] base::Status remove_packed(const std::string& root, const std::string& key);
 
+// Removes every key of the model file with that digest (hexadecimal). Errors: io. What is there is removed even so.
+[[nodiscard]] base::Status remove_packed_of(const std::string& root, const std::string& digest);
+
 struct PackedCheck {
   std::size_t files = 0;
   base::Bytes bytes = 0;

@@ -125,6 +125,18 @@ TEST_F(PackedFiles, ADamagedNoteCountsAsNone) {
   }
 }
 
+TEST_F(PackedFiles, RemovingAModelsTakesAllItsKeysAndNoOthers) {
+  const std::string digest(64, 'a');
+  for (const auto& key : {digest + "-b1-0123", digest + "-b2-4567", std::string(64, 'b') + "-b1-0123"}) {
+    fs::create_directories(root_ / key);
+    std::ofstream(root_ / key / "0.seg") << "x";
+  }
+  ASSERT_TRUE(remove_packed_of(root_.string(), digest));
+  EXPECT_FALSE(fs::exists(root_ / (digest + "-b1-0123")));
+  EXPECT_FALSE(fs::exists(root_ / (digest + "-b2-4567")));
+  EXPECT_TRUE(fs::exists(root_ / (std::string(64, 'b') + "-b1-0123")));
+}
+
 TEST_F(PackedFiles, ReadingStopsWhereNobodyWantsIt) {
   write_file(0);
   const auto stopped = verify_packed((root_ / "key").string(), [] { return false; });

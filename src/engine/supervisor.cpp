@@ -304,7 +304,10 @@ rt::Task<base::Status> Supervisor::shut_down() {
   closed_ = true;
   auto stopped = co_await stop();
   const base::Duration patience = 1s;  // its last steps
-  if (stopped) (void)co_await group_.join(patience);
+  if (stopped)
+    (void)co_await group_.join(patience);
+  else
+    closed_ = false;
   co_return stopped;
 }
 

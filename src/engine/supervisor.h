@@ -85,7 +85,7 @@ class Supervisor {
   // Stops the engine, or the start under way (whose waiters get `cancelled`), and returns when it is gone. Close all
   // connections to it first. Errors: timeout when it would not die; it is then still watched.
   [[nodiscard]] rt::Task<base::Status> stop();
-  // The same, for good: nothing is started afterwards.
+  // The same, for good: nothing is started afterwards, unless it would not die.
   [[nodiscard]] rt::Task<base::Status> shut_down();
 
   // Told whenever state() has become ready, or at rest (cold, failed). Must not call back into the supervisor.

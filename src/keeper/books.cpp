@@ -218,6 +218,7 @@ policy::Held Books::held_of(const domain::ModelId& id, const Resident& resident,
   if (const auto promise = cold_promise(id, resident); promise.keep_warm) held.floor = promise.floor;
   const auto verdict = resident.votes.verdict(parts_.clock.now());
   if (!verdict.unload_now) held.kept_until = verdict.until;
+  held.kept_forever = verdict.forever;
   held.uses = parts_.demands.uses(id);
   held.reuse = parts_.demands.reuse(id, parts_.horizon);
   const auto found = tenants_.find(id);

@@ -76,7 +76,8 @@ rt::Task<void> Cooler::cool(domain::ModelId id, std::shared_ptr<Resident> reside
   resident->cooling = false;
   resident->cool_not_before.reset();
   if (cooled) co_return;
-  spdlog::warn("cooling {}: {}", id.text(), cooled.error().message);
+  // An engine that computes for itself (a prefix) is done in a moment.
+  if (cooled.error().code != base::ErrorCode::in_use) spdlog::warn("cooling {}: {}", id.text(), cooled.error().message);
   if (resident->votes.votes().empty()) resident->votes = votes;
   resident->cool_not_before = parts_.clock.now() + kAfterFailure;
 }
@@ -85,9 +86,10 @@ rt::Task<base::Status> Cooler::hibernate_or_stop(domain::ModelId id, std::shared
   if (resident->hibernated()) co_return base::Status{};
   auto slept = co_await parts_.changer.hibernate(resident);
   if (slept) tell(id, domain::Layer::weights, std::string(kTimeIsUp));
-  if (slept || slept.error().code == base::ErrorCode::in_use) co_return base::Status{};
-  if (slept.error().code != base::ErrorCode::unsupported) co_return base::pass(slept);
-  if (resident->awaited()) co_return base::Status{};
+  if (slept) co_return base::Status{};
+  const bool cannot = slept.error().code == base::ErrorCode::unsupported;
+  if (resident->awaited() && (cannot || slept.error().code == base::ErrorCode::in_use)) co_return base::Status{};
+  if (!cannot) co_return base::pass(slept);
   std::string why = fmt::format("{}, and its engine cannot hibernate", kTimeIsUp);
   co_return co_await stop(std::move(id), std::move(resident), std::move(why));
 }

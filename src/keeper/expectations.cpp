@@ -32,7 +32,7 @@ std::optional<Expectation> Expectations::look(const domain::ModelId& id, domain:
   const auto now = demands_.calendar().now().at;
   if (watched.told_to_go || now < watched.not_before) return std::nullopt;
   if (scheduled) return scheduled;
-  if (!promised) return learnt;
+  if (!promised) return now < watched.learnt_not_before ? std::nullopt : learnt;
   return Expectation{.source = KeepSource::config,
                      .until = base::Mono::max(),
                      .why = "max_cold_ttft of class " + std::string(name_of(service_class))};
@@ -81,7 +81,7 @@ std::optional<Expectations::Settled> Expectations::used(const domain::ModelId& i
   Watched& watched = found->second;
   watched.told_to_go = false;
   watched.planned.reset();  // what was learnt has changed
-  watched.not_before = base::Mono::min();
+  watched.not_before = watched.learnt_not_before = base::Mono::min();
   if (!watched.warmed) return std::nullopt;
   return settle(id, watched, Outcome::used);
 }
@@ -114,7 +114,7 @@ Expectations::Settled Expectations::settle(const domain::ModelId& id, Watched& w
   auto* demand = watched.warmed->source == KeepSource::demand ? demands_.find(id) : nullptr;
   count(watched.counts, demand, outcome);
   if (outcome == Outcome::wasted) {
-    if (watched.warmed->source == KeepSource::demand) watched.not_before = watched.warmed->until;
+    if (watched.warmed->source == KeepSource::demand) watched.learnt_not_before = watched.warmed->until;
     watched.learnt.reset();
   }
   const Settled settled{.outcome = outcome, .source = watched.warmed->source};

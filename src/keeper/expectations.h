@@ -87,7 +87,8 @@ class Expectations {
     std::optional<base::Mono> planned;  // the next instant that was learnt
     std::optional<Expectation> learnt;  // one that has begun
     std::optional<Warmed> warmed;
-    base::Mono not_before = base::Mono::min();
+    base::Mono not_before = base::Mono::min();         // after a load that failed
+    base::Mono learnt_not_before = base::Mono::min();  // after one for what was learnt that was wasted
     Counts counts;
   };
   [[nodiscard]] std::optional<Expectation> look_at_schedules(const domain::ModelId& id,

@@ -186,6 +186,17 @@ TEST_F(ExpectationsTest, WhatBecameOfALoadIsCountedAndThreeInVainAreEnough) {
   EXPECT_EQ(demands.find(id("a"))->wasted(), 3U) << "the schedule's is no fault of what was learnt";
 }
 
+TEST_F(ExpectationsTest, ALoadForWhatWasLearntThatWasWastedDoesNotSilenceASchedule) {
+  auto expectations = with({"daily 06:45: a resident"});
+  go_to(2, 6, 30);
+  expectations.warmed(id("a"), {.source = KeepSource::demand, .until = clock.now() + 30min, .why = "learnt"});
+  ASSERT_TRUE(expectations.waited(id("a"), false)) << "it was taken away";
+  clock.advance(16min);
+  const auto expected = look(expectations);
+  ASSERT_TRUE(expected);
+  EXPECT_EQ(expected->source, KeepSource::schedule);
+}
+
 TEST_F(ExpectationsTest, CountsOfEarlierRunsGoOn) {
   auto expectations = with();
   use(expectations);

@@ -53,6 +53,20 @@ base::Bytes packed_bytes(const std::string& folder) {
   return bytes;
 }
 
+// A group must not go before its tasks, and what blocks a thread (a slow disk) cannot be cancelled.
+rt::Task<void> wait_for_end(rt::TaskGroup& group, base::Duration patience, const char* what) {
+  bool ended = co_await group.join(patience);
+  while (!ended) {
+    spdlog::warn("{} takes longer than {:.0f} s", what, base::to_ms(patience) / 1000);
+    group.cancel_all();
+    ended = co_await group.join(patience);
+  }
+}
+
+std::string in_use_again(const domain::ModelId& id) {
+  return fmt::format("model {} was asked for meanwhile; wait until its requests are done", id.text());
+}
+
 Lease::Paid paid_by(const Resident& resident, const engine::Ready& ready) {
   if (ready.start) return Lease::Paid::start;
   if (resident.pages_kept()) return Lease::Paid::wake_of_kept_pages;
@@ -132,6 +146,7 @@ Warmer::Parts Keeper::warmer_parts() {
           .resident = [this](domain::ModelId id) { return resident_for(std::move(id)); },
           .bring_up = [this](domain::ModelId id,
                              std::shared_ptr<Resident> of) { return bring_up(std::move(id), std::move(of)); },
+          .on_vote = [this] { cooler_.look_again(); },
           .on_event = parts_.on_event};
 }
 
@@ -171,6 +186,15 @@ base::Status Keeper::remove_from_store(const domain::ModelId& id) {
       spdlog::warn("forgetting what {} was measured to take: {}", id.text(), gone.error().message);
   }
   return parts_.store.remove(id);
+}
+
+// Unless another name has the same file.
+void Keeper::remove_packed(const artifact::Digest& digest, const std::string& folder) {
+  const auto others = parts_.store.list();
+  if (folder.empty() || std::ranges::any_of(others, [&](const auto& one) { return one.manifest.digest == digest; }))
+    return;
+  if (auto gone = engine::remove_packed_of(std::filesystem::path(folder).parent_path(), digest.text()); !gone)
+    spdlog::warn("removing packed weights: {}", gone.error().message);
 }
 
 rt::Task<std::vector<domain::ModelId>> Keeper::stored_ids() {
@@ -235,7 +259,10 @@ rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::M
     place->second->reuses_nothing = service->reuses_nothing;
     let_prefixes_work(place->second);
     recall_times(id, *place->second);
-    place->second->supervisor().on_settled([this] { room_.look_again(); });
+    place->second->supervisor().on_settled([this] {
+      room_.look_again();
+      cooler_.look_again();
+    });
   }
   co_return place->second;
 }
@@ -326,8 +353,10 @@ rt::Task<base::Status> Keeper::unload(domain::ModelId id, domain::Asker asker) {
   if (known == residents_.end()) co_return base::Status{};
   const std::shared_ptr<Resident> resident = known->second;
   resident->votes.wish(asker.owner, policy::KeepSource::api, policy::KeepWish::unload(), parts_.clock.now());
-  if (resident->awaited() || !has_process(resident->state())) co_return base::Status{};
+  // What is awaited goes when that ends, and what starts when it is up.
+  if (resident->awaited() || resident->state() == ModelState::starting) co_return base::Status{};
   resident->votes.clear();
+  if (!has_process(resident->state())) co_return base::Status{};
   co_return co_await cooler_.stop(id, resident, "told to unload by " + asker.owner);
 }
 
@@ -477,6 +506,8 @@ rt::Task<base::Result<domain::ModelView>> Keeper::find(domain::ModelId id) {
 }
 
 rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
+  const auto model = co_await stored(id);
+  const std::string packed = model ? parts_.packed_folder(*model) : std::string();
   if (const auto known = residents_.find(id); known != residents_.end()) {
     const std::shared_ptr<Resident> resident = known->second;
     const ModelState state = resident->state();
@@ -485,13 +516,43 @@ rt::Task<base::Status> Keeper::remove(domain::ModelId id) {
                            fmt::format("model {} is {}; wait until its requests are done", id.text(), name_of(state)));
     }
     co_await save_prefixes(resident);
+    if (resident->awaited()) co_return base::fail(ErrorCode::in_use, in_use_again(id));
     if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) co_return stopped;
-    residents_.erase(id);
-    expectations_.forget(id);
-    room_.look_again();
   }
+  // Whoever asks meanwhile finds an engine that starts no more, and nothing new is made of a file that goes.
+  auto removed = co_await parts_.pool.run([&] { return remove_from_store(id); });
+  co_await take_down(id);
+  if (removed && model) {
+    co_await parts_.pool.run([&] {
+      remove_packed(model->manifest.digest, packed);
+      return true;
+    });
+  }
+  co_return removed;
+}
+
+// Whoever uses it. One that does not end stays, to be told again.
+rt::Task<void> Keeper::take_down(domain::ModelId id) {
+  if (const auto known = residents_.find(id); known != residents_.end()) {
+    const std::shared_ptr<Resident> resident = known->second;
+    if (auto stopped = co_await resident->supervisor().shut_down(); !stopped) {
+      spdlog::error("{}, which is no longer in the store: {}", id.text(), stopped.error().message);
+      co_return;
+    }
+  }
+  residents_.erase(id);
+  expectations_.forget(id);
   room_.books().forget(id);
-  co_return co_await parts_.pool.run([&] { return remove_from_store(id); });
+  room_.look_again();
+}
+
+// Those whose file was found damaged, and others that have the same file.
+rt::Task<void> Keeper::forget_what_is_gone() {
+  const auto stored = co_await stored_ids();
+  const Residents residents = residents_;  // the map changes
+  for (const auto& [id, resident] : residents) {
+    if (std::ranges::find(stored, id) == stored.end()) co_await take_down(id);
+  }
 }
 
 rt::Task<WorkResult> Keeper::wake(domain::ModelId id, std::shared_ptr<Resident> resident) {
@@ -681,7 +742,10 @@ rt::Task<base::Result<domain::Verification>> Keeper::verify(domain::ModelId id) 
     return parts_.store.verify(id, [&](base::Bytes, base::Bytes) { return go_on(); });
   });
   if (!artifact && artifact.error().code != ErrorCode::corrupt) co_return base::pass(artifact);
-  if (!artifact) found.artifact_fault = artifact.error().message;
+  if (!artifact) {
+    found.artifact_fault = artifact.error().message;
+    co_await forget_what_is_gone();
+  }
   if (!folder.empty()) {
     auto packed = co_await parts_.pool.run_long(
         [&](const rt::GoOn& go_on) { return engine::verify_packed(folder, go_on); });
@@ -718,10 +782,9 @@ rt::Task<void> Keeper::stop() {
   for (auto& [id, resident] : residents_)
     stopping.spawn(stop_one(resident));
   co_await room_.stop();
-  co_await stopping.join(std::chrono::seconds(30));
+  co_await wait_for_end(stopping, std::chrono::seconds(30), "stopping engines");
   tasks_.cancel_all();
-  const bool ended = co_await tasks_.join(std::chrono::seconds(5));
-  if (!ended) spdlog::warn("measuring layers did not end in time");
+  co_await wait_for_end(tasks_, std::chrono::seconds(5), "measuring layers");
 }
 
 }  // namespace hearth::keeper

@@ -168,7 +168,10 @@ class Keeper {
                                                  const domain::Asker& asker);
   void keep_estimate(const policy::Learnt& learnt);
   [[nodiscard]] rt::Task<void> write_estimate(policy::Learnt learnt);
-  [[nodiscard]] base::Status remove_from_store(const domain::ModelId& id);  // blocking
+  [[nodiscard]] base::Status remove_from_store(const domain::ModelId& id);          // blocking
+  void remove_packed(const artifact::Digest& digest, const std::string& folder);  // blocking
+  [[nodiscard]] rt::Task<void> take_down(domain::ModelId id);
+  [[nodiscard]] rt::Task<void> forget_what_is_gone();
   [[nodiscard]] Room::Parts room_parts();
   [[nodiscard]] Warmer::Parts warmer_parts();
   [[nodiscard]] rt::Task<std::vector<domain::ModelId>> stored_ids();

@@ -101,7 +101,9 @@ class KeeperTest : public artifact::StoreFixture {
                       memory,
                       clock,
                       [this](artifact::StoredModel model) { return serve(std::move(model)); },
-                      [](const artifact::StoredModel&) { return std::string(); },
+                      [this](const artifact::StoredModel& of) {
+                        return packed_root.empty() ? "" : packed_root + "/" + of.manifest.digest.text() + "-b1-0123";
+                      },
                       [](domain::ModelView&) {},
                       [this](const domain::ModelId& of) { return rules[of.text()]; },
                       [this](domain::Event event) { events.push_back(std::move(event)); },
@@ -188,6 +190,7 @@ class KeeperTest : public artifact::StoreFixture {
   Switches switches;
   bool engine_installed = true;
   bool reuses_nothing = false;
+  std::string packed_root;
   std::map<std::string, KeepRule> rules;
   std::vector<domain::Event> events;
   std::unique_ptr<artifact::Store> store;
@@ -309,6 +312,32 @@ TEST_F(KeeperTest, RemovingStopsAnIdleEngine) {
   EXPECT_TRUE(run(keeper->remove(id("a"))));
   EXPECT_THAT(run(keeper->list()).value(), SizeIs(1));
   EXPECT_EQ(run(keeper->acquire(id("a"), {})).error().code, ErrorCode::model_not_found);
+}
+
+TEST_F(KeeperTest, WhatIsFoundDamagedIsServedNoLongerUnderAnyName) {
+  { const auto lease = acquired("a"); }
+  { const auto lease = acquired("b"); }
+  const std::string blob = folder_ + "/blobs/" + names("blobs").front();
+  std::string bytes = contents(blob);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  overwrite(blob, bytes);
+  EXPECT_TRUE(run(keeper->verify(id("a")))->artifact_fault);
+  EXPECT_TRUE(keeper->with_engine().empty()) << "the other name has the same file";
+  EXPECT_EQ(run(keeper->acquire(id("a"), {})).error().code, ErrorCode::model_not_found);
+  ASSERT_TRUE(import(*store, "a", artifact::GgufSample::model()));
+  EXPECT_TRUE(acquired("a"));
+  EXPECT_EQ(switches.starts, 3);
+}
+
+TEST_F(KeeperTest, WithAModelItsPackedWeightsGoUnlessAnotherNameHasTheSameFile) {
+  packed_root = root_ + "/packed";
+  const auto model = run(keeper->find(id("a"))).value();
+  const std::string folder = packed_root + "/" + model.digest->substr(model.digest->find(':') + 1) + "-b1-0123";
+  std::filesystem::create_directories(folder);
+  EXPECT_TRUE(run(keeper->remove(id("a"))));
+  EXPECT_TRUE(std::filesystem::exists(folder));
+  EXPECT_TRUE(run(keeper->remove(id("b"))));
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(KeeperTest, LayersAreMeasuredNeverGuessed) {
@@ -457,6 +486,16 @@ TEST_F(KeeperTest, WhereNothingMayBeReusedEveryRequestSaysSo) {
 TEST_F(KeeperTest, UnloadingWhatIsNotLoadedIsNoError) {
   EXPECT_TRUE(unload("a"));
   EXPECT_EQ(unload("nothing").error().code, ErrorCode::model_not_found);
+}
+
+TEST_F(KeeperTest, AnUnloadOfWhatIsNotLoadedDoesNotOutliveItsMoment) {
+  ask("a", "ann", lasting(1h));
+  EXPECT_TRUE(unload("a"));
+  EXPECT_TRUE(unload("a"));
+  const domain::Asker ann{.owner = "ann", .keep_alive = lasting(1h)};
+  EXPECT_TRUE(run(keeper->change(id("a"), domain::LayerAction::warm, std::nullopt, ann)));
+  pass_time(1min);
+  EXPECT_EQ(view("a").state, ModelState::ready);
 }
 
 TEST_F(KeeperTest, APinnedModelStays) {

@@ -54,7 +54,10 @@ class Resident {
     pages_kept_ = pages_kept;
   }
   [[nodiscard]] bool pages_kept() const { return pages_kept_ && hibernated(); }
-  [[nodiscard]] bool hibernated() const { return hibernated_in_ != 0 && hibernated_in_ == supervisor_->generation(); }
+  [[nodiscard]] bool hibernated() const {
+    return hibernated_in_ != 0 && hibernated_in_ == supervisor_->generation() &&
+           supervisor_->state() == domain::ModelState::ready;
+  }
   // What a request that ran alone read from storage for so many tokens, and how large its weights are.
   void note_reading(base::Bytes read, base::Bytes weights, std::int64_t tokens);
   // Notes how long a start took, for the estimate.

@@ -447,6 +447,22 @@ TEST_F(RoomTest, WhatOnlyFitsInThePlaceOfWhatIsKeptForeverForAHigherClassIsToldS
   use("batch");
 }
 
+TEST_F(RoomTest, WhatAnswersForAHigherClassIsNotTakenForKeptForever) {
+  make_room(3 * kGB);
+  add("chat", 2 * kGB);
+  add("batch", 2 * kGB, 0, ServiceClass::background);
+  const auto busy = ask("chat");
+  auto& votes = residents[id("chat")]->votes;
+  votes.request_began("ann", {}, policy::KeepWish::lasting(1min), clock.now());
+  pass_time(1min);
+  const auto waits = ask("batch");
+  EXPECT_FALSE(waits->error) << "chat will end";
+  end(busy);
+  votes.request_ended("ann", clock.now());
+  pass_time(2min);
+  EXPECT_TRUE(waits->served);
+}
+
 TEST_F(RoomTest, WhatIsKeptForeverIsNoHindranceWhereThereIsMemoryBesideIt) {
   make_room(4 * kGB);
   add("voice", 2 * kGB, 0, ServiceClass::voice);

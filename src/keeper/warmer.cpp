@@ -167,7 +167,9 @@ void Warmer::vote(const Expected& expected) {
   const auto& [source, until, why] = expected.expectation;
   const auto known = parts_.residents.find(expected.id);
   if (known == parts_.residents.end() || until <= now) return;
+  if (known->second->votes.verdict(now).unload_now) return;  // told to go while it started
   known->second->votes.wish(owner_of(source), source, policy::KeepWish::lasting(until - now), now);
+  if (parts_.on_vote) parts_.on_vote();
 }
 
 void Warmer::tell(const char* what, const domain::ModelId& id, KeepSource source, std::string why) const {

@@ -34,6 +34,7 @@ class Warmer {
     std::function<rt::Task<base::Result<std::shared_ptr<Resident>>>(domain::ModelId)> resident;
     // Starts its engine, or wakes it. REQUIRES: its memory is promised.
     std::function<rt::Task<base::Status>(domain::ModelId, std::shared_ptr<Resident>)> bring_up;
+    std::function<void()> on_vote;                // until when a model is kept may have changed; may be empty
     std::function<void(domain::Event)> on_event;  // may be empty
   };
   explicit Warmer(Parts parts) : parts_(std::move(parts)), changed_(parts_.executor) {}

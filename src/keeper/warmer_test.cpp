@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 class WarmerTest : public RoomFixture {
  protected:
+  int votes_told = 0;
   void make(base::Bytes budget, std::vector<std::string> schedules, bool learn = true) {
     make_room(budget);
     std::vector<policy::Schedule> parsed;
@@ -31,6 +32,7 @@ class WarmerTest : public RoomFixture {
         .stored = [this] { return stored(); },
         .resident = [this](domain::ModelId of) { return resident(std::move(of)); },
         .bring_up = [this](domain::ModelId of, std::shared_ptr<Resident> who) { return bring_up(of, std::move(who)); },
+        .on_vote = [this] { ++votes_told; },
         .on_event = [this](domain::Event event) { events.push_back(std::move(event)); }});
   }
   void look() {
@@ -103,6 +105,23 @@ TEST_F(WarmerTest, AScheduledModelIsThereWithoutBeingAskedForAndHeldUntilItsEnd)
   EXPECT_EQ(script("assistant").starts, 1) << "it is there already";
   used("assistant");
   EXPECT_EQ(count("prewarm_used"), 1U);
+}
+
+TEST_F(WarmerTest, WhatIsToldToGoWhileItStartsIsNotHeld) {
+  make(4 * kGB, {"daily 22:00-23:00: a resident"});
+  add("a", 2 * kGB);
+  auto& votes = residents.at(id("a"))->votes;
+  votes.wish("api", policy::KeepSource::api, policy::KeepWish::unload(), clock.now());
+  look();
+  EXPECT_TRUE(votes.verdict(clock.now()).unload_now);
+}
+
+TEST_F(WarmerTest, AVoteIsTold) {
+  make(4 * kGB, {"daily 22:00-23:00: a resident"});
+  add("a", 2 * kGB);
+  EXPECT_EQ(votes_told, 0);
+  look();
+  EXPECT_GT(votes_told, 0);
 }
 
 TEST_F(WarmerTest, ALoadThatNobodyUsedIsCountedAsWasted) {
@@ -227,6 +246,11 @@ TEST_F(WarmerTest, AClassWithALimitHasItsModelsWarmWhereOnlyThatKeepsIt) {
   EXPECT_THAT(why("prewarm"), HasSubstr("max_cold_ttft of class voice"));
   look();
   EXPECT_EQ(count("prewarm"), 1U);
+  residents.at(id("slow"))->set_hibernated(true);
+  go_away("slow");
+  EXPECT_FALSE(residents.at(id("slow"))->hibernated()) << "there is no process whose weights could sleep";
+  look();
+  EXPECT_EQ(state("slow"), ModelState::ready);
   expectations->told_to_go(id("slow"));
   go_away("slow");
   look();

@@ -197,6 +197,7 @@ class Simulation {
     held.kept_until = held.service_class == ServiceClass::voice         ? base::Mono::max()
                       : held.service_class == ServiceClass::interactive ? now_ + setup_.keep_alive
                                                                         : now_;
+    held.kept_forever = held.service_class == ServiceClass::voice && !setup_.contestant.unloads;
     if (setup_.contestant.unloads) {
       held.kept_until = now_ + setup_.keep_alive;
       push(*held.kept_until, Kind::unload, index, model.generation);

@@ -43,8 +43,10 @@ struct Held {
   bool in_use = false;    // a request holds it, or was promised it
   bool changing = false;  // starting, stopping, or between two rungs
   bool pinned = false;
-  // Until when it is held for its class: by keep-alive, schedule or a wish. Mono::max() is forever; empty: not held.
+  // Until when it is held for its class: by keep-alive, schedule or a wish. Mono::max(): forever, or not before a
+  // request ends; empty: not held.
   std::optional<base::Mono> kept_until = std::nullopt;
+  bool kept_forever = false;  // by a wish, whatever runs at the moment
   // While it is held, not below this (its class was promised a bounded cold start, see promise_of); pressure may.
   Rung floor = Rung::cold;
   base::Mono since = {};      // on this rung

@@ -11,7 +11,7 @@ namespace {
 Footprint kept_for_good(const Held& model, const Newcomer& newcomer, const EvictionConfig& config, base::Mono now) {
   if (model.id == newcomer.id) return {};
   if (model.pinned) return model.ladder.bytes_at(model.rung);
-  if (model.kept_until != base::Mono::max()) return {};
+  if (!model.kept_forever) return {};
   Held idle = model;
   idle.in_use = idle.changing = false;
   const bool spared = spared_from(idle, newcomer, config, now) == Spared::higher_class;

@@ -66,6 +66,7 @@ TEST(Fit, WhatIsHeldForEverForAHigherClassIsNotWaitedFor) {
   std::vector<Held> models = {model_of("assistant", 4)};
   models[0].service_class = ServiceClass::voice;
   models[0].kept_until = base::Mono::max();
+  models[0].kept_forever = true;
   models[0].floor = Rung::serving;
   const auto verdict = judge(ask_for(8 * kGB), models, 10, 6);
   EXPECT_EQ(verdict.outcome, FitOutcome::never);
@@ -75,10 +76,20 @@ TEST(Fit, WhatIsHeldForEverForAHigherClassIsNotWaitedFor) {
   models[0].floor = Rung::hibernated;
   EXPECT_EQ(judge(ask_for(8 * kGB), models, 10, 6).outcome, FitOutcome::after_eviction);
   models[0].kept_until = at(30);
+  models[0].kept_forever = false;
   models[0].floor = Rung::serving;
   const auto waits = judge(ask_for(8 * kGB), models, 10, 6);
   EXPECT_EQ(waits.outcome, FitOutcome::after_waiting);
   EXPECT_EQ(waits.expected_wait, std::chrono::seconds(30));
+}
+
+TEST(Fit, WhatAnswersForAHigherClassIsWaitedFor) {
+  std::vector<Held> models = {model_of("assistant", 4)};
+  models[0].service_class = ServiceClass::voice;
+  models[0].in_use = true;
+  models[0].kept_until = base::Mono::max();  // until its request ends
+  models[0].floor = Rung::serving;
+  EXPECT_EQ(judge(ask_for(8 * kGB), models, 10, 6).outcome, FitOutcome::after_waiting);
 }
 
 TEST(Fit, NowOrAfterEviction) {

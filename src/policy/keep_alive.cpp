@@ -47,6 +47,7 @@ void KeepVotes::request_ended(const std::string& owner, base::Mono now) {
 
 void KeepVotes::wish(const std::string& owner, KeepSource source, const KeepWish& wish, base::Mono now) {
   if (wish.kind == KeepWish::Kind::unload) return wish_unload();
+  unload_ = false;
   KeepVote& vote = vote_of(owner, now);
   vote.source = source;
   vote.wish = wish;
@@ -74,6 +75,7 @@ KeepVerdict KeepVotes::verdict(base::Mono now) const {
   if (unload_) return {.unload_now = true};
   KeepVerdict verdict;
   for (const KeepVote& vote : votes_) {
+    verdict.forever |= vote.wish.kind == KeepWish::Kind::forever;
     const base::Mono until = vote.until();
     if (until <= now || (verdict.until && until <= *verdict.until)) continue;
     verdict.until = until;

@@ -45,7 +45,9 @@ struct KeepVote {
 
 struct KeepVerdict {
   bool unload_now = false;
-  std::optional<base::Mono> until;  // Mono::max() is forever; empty: nobody wishes to keep it
+  // Mono::max(): forever, or not before a request ends; empty: nobody wishes to keep it.
+  std::optional<base::Mono> until;
+  bool forever = false;             // somebody wishes so, whatever runs at the moment
   std::string owner;                // whose vote decides
   KeepSource source = KeepSource::config;
 };
@@ -67,8 +69,8 @@ class KeepVotes {
   // The model is gone: a new life starts without votes.
   void clear();
 
-  // Votes whose time is up no longer count. unload_now: after an explicit unload, until clear() or the next request
-  // begins; and where nobody keeps it and the last word of somebody was 0.
+  // Votes whose time is up no longer count. unload_now: after an explicit unload, until clear(), the next request or
+  // the next wish to keep it; and where nobody keeps it and the last word of somebody was 0.
   [[nodiscard]] KeepVerdict verdict(base::Mono now) const;
   [[nodiscard]] const std::vector<KeepVote>& votes() const { return votes_; }
 

@@ -43,6 +43,7 @@ TEST(KeepVotes, TimeCountsFromTheEndOfTheLastRequest) {
   votes.request_began("a", std::nullopt, kDefault, at(1));
   votes.request_ended("a", at(2));
   EXPECT_EQ(votes.verdict(at(100)).until, base::Mono::max()) << "one still runs";
+  EXPECT_FALSE(votes.verdict(at(100)).forever);
   votes.request_ended("a", at(100));
   EXPECT_EQ(votes.verdict(at(100)).until, at(110));
 }
@@ -51,6 +52,7 @@ TEST(KeepVotes, AnExplicitUnloadEndsEveryVoteAtOnce) {
   KeepVotes votes;
   one_request(votes, "a", KeepWish::forever(), 0);
   EXPECT_EQ(votes.verdict(at(1)).until, base::Mono::max());
+  EXPECT_TRUE(votes.verdict(at(1)).forever);
   votes.wish("api", KeepSource::api, KeepWish::unload(), at(2));
   EXPECT_TRUE(votes.verdict(at(2)).unload_now);
   EXPECT_FALSE(votes.verdict(at(2)).until.has_value());
@@ -84,6 +86,15 @@ TEST(KeepVotes, CenturiesAreForever) {
   EXPECT_EQ(votes.verdict(at(0)).until, base::Mono::max());
   EXPECT_EQ(KeepWish::lasting(kCentury), KeepWish::forever());
   EXPECT_EQ(KeepWish::lasting(kCentury - 1s).kind, KeepWish::Kind::span);
+}
+
+TEST(KeepVotes, AWishAfterAnUnloadCounts) {
+  KeepVotes votes;
+  votes.wish("api", KeepSource::api, KeepWish::unload(), at(0));
+  EXPECT_TRUE(votes.verdict(at(0)).unload_now);
+  votes.wish("schedule", KeepSource::schedule, KeepWish::lasting(60s), at(1));
+  EXPECT_FALSE(votes.verdict(at(1)).unload_now);
+  EXPECT_EQ(votes.verdict(at(1)).until, at(61));
 }
 
 TEST(KeepVotes, StaysBounded) {
