@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/run_folder.h"
+#include "daemon/tier_library.h"
 #include "engine/llama_starter.h"
 #include "engine/packed_key.h"
 #include "engine/reaper.h"
@@ -20,13 +21,13 @@ constexpr unsigned kDefaultSlots = 4;
 
 rt::TaskGroup::CrashHandler log_crash() { return rt::log_crash_of("a task"); }
 
-// libhearth_tier.so beside this program, or in the library folder beside the program's; empty when it is in neither.
-std::string find_tier_library() {
-  std::error_code ignored;  // a path that cannot be looked at holds no library for us
-  const auto here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& candidate : {here / "libhearth_tier.so", here / "../lib/libhearth_tier.so"}) {
-    if (std::filesystem::exists(candidate, ignored)) return candidate;
-  }
+// Empty: engines run as stock.
+std::string tier_library_for(const config::Config& config, const std::string& run_folder) {
+  const std::string library = config.engine().tier ? find_tier_library() : std::string();
+  if (library.empty()) return {};
+  auto path = preloadable(library, run_folder);
+  if (path) return std::move(*path);
+  spdlog::warn("engines run as stock: {}", path.error().message);
   return {};
 }
 
@@ -120,7 +121,7 @@ base::Status App::open() {
   if (!folder) return base::pass(folder);
   run_folder_ = std::move(*folder);
   reap();
-  if (config_.engine().tier) tier_library_ = find_tier_library();
+  tier_library_ = tier_library_for(config_, run_folder_);
 
   estimates_ = open_estimates(settings.data_dir, clock_.wall());
   prefixes_ = open_prefixes(config_, files_, pool_, pages_, clock_,

@@ -1,10 +1,12 @@
 #include "daemon/machine.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "base/text.h"
+#include "daemon/tier_library.h"
 #include "sys/capabilities.h"
 
 namespace hearth::daemon {
@@ -33,16 +35,6 @@ Capability engine_capability(const base::Result<domain::EngineInfo>& engine) {
           std::nullopt};
 }
 
-Capability tier_capability(const domain::EngineInfo& engine) {
-  if (engine.tier.available) {
-    return {"tier", CapabilityState::works, "every interposition point is there", std::nullopt};
-  }
-  return {"tier", CapabilityState::degraded,
-          fmt::format("the engine lacks {} of {} interposition points, the first is {}", engine.tier.missing.size(),
-                      engine.tier.missing.size() + engine.tier.present.size(), engine.tier.missing.front()),
-          "use a dynamically linked llama-server, such as the one that `hearth engine install` brings"};
-}
-
 std::filesystem::path existing_part(std::filesystem::path path) {
   std::error_code ignored;  // what cannot be looked at does not exist for us
   while (!std::filesystem::exists(path, ignored) && path.has_parent_path() && path != path.parent_path())
@@ -67,7 +59,7 @@ domain::MachineView look_at_machine(const sys::Memory& memory, const std::filesy
                            .processors = std::thread::hardware_concurrency(),
                            .capabilities = {}};
   view.capabilities.push_back(engine_capability(engine));
-  if (engine) view.capabilities.push_back(tier_capability(*engine));
+  if (engine) view.capabilities.push_back(tier_capability(*engine, find_tier_library(), ::sysconf(_SC_PAGESIZE)));
   for (auto& found : sys::probe_capabilities({.scratch = existing_part(data_dir)})) {
     view.capabilities.push_back(
         {std::move(found.name), state_of(found.state), std::move(found.why), std::move(found.fix)});

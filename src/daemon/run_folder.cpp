@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "daemon/tier_library.h"
 #include "engine/launch.h"
 
 namespace hearth::daemon {
@@ -34,7 +35,7 @@ base::Status check_private(const std::string& folder) {
 
 base::Result<std::string> make_run_folder(sys::Files& files, const std::filesystem::path& data_dir) {
   std::string folder = data_dir / "run" / "engines";
-  if (folder.size() + kLongestSocketName > engine::kSocketPathLimit) {
+  if (folder.size() + kLongestSocketName > engine::kSocketPathLimit || !can_be_preloaded(folder)) {
     folder = fmt::format("/tmp/hearth-{}-{:016x}", ::geteuid(), name_hash(data_dir.native()));
   }
   if (auto made = files.ensure_directory(folder, 0700); !made) return base::pass(made);

@@ -34,6 +34,15 @@ TEST_F(RunFolder, ALongDataDirectoryGetsAShortFolderOfItsOwn) {
   fs::remove(*other);
 }
 
+TEST_F(RunFolder, APathThatThePreloadWouldSplitGetsAFolderOfItsOwn) {
+  for (const char* name : {"my hearth", "a:b"}) {
+    const auto folder = make_run_folder(files_, root_ / name);
+    ASSERT_TRUE(folder);
+    EXPECT_EQ(folder->find_first_of(" :"), std::string::npos);
+    fs::remove(*folder);
+  }
+}
+
 TEST_F(RunFolder, AFolderThatOthersMayEnterIsRefused) {
   const fs::path folder = root_ / "run" / "engines";
   fs::create_directories(folder);

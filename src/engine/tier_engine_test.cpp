@@ -1,5 +1,5 @@
 // The supervisor, the line and the library with a stock engine: weights leave memory, come back, and are packed only
-// once. HEARTH_TEST_ENGINE: the command of a dynamically linked llama-server, words separated by spaces.
+// once. HEARTH_TEST_ENGINE: the command of a dynamically linked llama-server, words as a shell splits them.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -12,13 +12,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "engine/command.h"
 #include "engine/llama_starter.h"
 #include "engine/packed_key.h"
 #include "engine/supervisor.h"
 #include "engine/tier_link.h"
 #include "engine/tier_spans.h"
+#include "tests/support/shell_words.h"
 
 namespace hearth::engine {
 namespace {
@@ -66,9 +66,7 @@ class TierEngine : public testing::Test {
     const char* command = std::getenv("HEARTH_TEST_ENGINE");
     if (command == nullptr)
       throw std::runtime_error("HEARTH_TEST_ENGINE is not set; it holds the command of a llama-server");
-    for (const auto word : base::split(command, ' ')) {
-      if (!word.empty()) spec.command.emplace_back(word);
-    }
+    spec.command = test::shell_words(command);
     make_model();
     spec.alias = "m";
     spec.context = 512;

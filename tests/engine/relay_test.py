@@ -2,7 +2,7 @@
 
     python3 tests/engine/relay_test.py BUILD_FOLDER [unittest arguments]
 
-HEARTH_TEST_ENGINE holds the engine's command (words separated by spaces), as ./check sets it.
+HEARTH_TEST_ENGINE holds the engine's command (words as a shell splits them), as ./check sets it.
 """
 
 import http.client
@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import socket
 import sys
@@ -62,7 +63,7 @@ class RelayTest(unittest.TestCase):
         cls.server = ServerProcess(build, tempfile.mkdtemp(prefix="hearth-relay-"))
         cls.addClassCleanup(shutil.rmtree, cls.server.data)
         cls.addClassCleanup(cls.server.stop)
-        cls.server.start(f'[engine]\ncommand = {json.dumps(engine.split())}\n[models."slow"]\nslots = 4\ncontext = 8192\n')
+        cls.server.start(f'[engine]\ncommand = {json.dumps(shlex.split(engine))}\n[models."slow"]\nslots = 4\ncontext = 8192\n')
         cls.host = cls.server.host
         cls.server.hearth("import", ROOT / "models" / "hearth-mini.gguf")
         cls.server.make_model("slow", "--layers", "8", "--embd", "512", "--ff", "1536", "--heads", "8", "--kv-heads", "4", "--vocab", "32000",

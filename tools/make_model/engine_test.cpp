@@ -1,5 +1,5 @@
 // Real llama-server loads a tiny model of every type and gives the same greedy tokens twice. The engine is named by
-// HEARTH_TEST_ENGINE: its command up to and including llama-server, split at spaces.
+// HEARTH_TEST_ENGINE: its command up to and including llama-server, words as a shell splits them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "base/text.h"
+#include "tests/support/shell_words.h"
 #include "tools/make_model/model_file.h"
 
 namespace hearth::make_model {
@@ -31,10 +31,7 @@ class Engine {
  public:
   Engine(const std::string& command, const std::string& model, const std::string& folder)
       : socket_(folder + "/e.sock"), log_(folder + "/e.log") {
-    std::vector<std::string> words;
-    for (const auto word : base::split(command, ' ')) {
-      if (!word.empty()) words.emplace_back(word);
-    }
+    std::vector<std::string> words = test::shell_words(command);
     for (const char* word :
          {"--host", socket_.c_str(), "-m", model.c_str(), "-c", "256", "-t", "1", "--parallel", "1", "--seed", "1"})
       words.emplace_back(word);
