@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <boost/asio/detached.hpp>
+
 #include "keeper/prefix_tier.h"
 #include "keeper/scripted_engine.h"
 #include "sys/fake_machine.h"
@@ -234,17 +236,36 @@ TEST_F(PrefixSessionTest, WhatASlotHoldsIsNotKnownOnceTheEngineChoseItForAnother
 }
 
 TEST_F(PrefixSessionTest, WhatARequestLeftIsForgottenWhereAnotherCameBeforeItLetGo) {
+  declare("home", text_of('h', 600));
+  begin();
+  settle();
   begin();
   PromptUse other;
   {
     PromptUse use;
-    EXPECT_THAT(fit(use, prompt(text_of('h', 600))), HasSubstr("id_slot"));
-    answered(use, 0, 600);
+    EXPECT_THAT(fit(use, prompt(text_of('h', 600) + " and then something else")), HasSubstr("id_slot"));
+    answered(use, 600, 20);
+    EXPECT_GT(session->held().tokens_memory, 0U);
     begin_stranger(other);  // before the first lets go
     PromptUse next;
     EXPECT_THAT(fit(next, prompt(text_of('h', 600))), Not(HasSubstr("id_slot")));
   }
   EXPECT_EQ(session->held().tokens_memory, 0U);
+}
+
+TEST_F(PrefixSessionTest, WhoeverLeavesBeforeASlotIsChosenIsNotCountedAsAnother) {
+  begin();
+  domain::PrefixObservation seen;
+  auto leaving = std::make_unique<PromptUse>();
+  auto loop = std::make_unique<rt::asio::io_context>();
+  rt::asio::co_spawn(*loop, session->fit(kPath, prompt("left alone"), *leaving, seen), rt::asio::detached);
+  loop->poll();  // it has asked the engine
+  PromptUse other;
+  begin_stranger(other);
+  loop.reset();
+  leaving.reset();
+  PromptUse next;
+  EXPECT_THAT(fit(next, prompt("next")), Not(HasSubstr("id_slot")));
 }
 
 TEST_F(PrefixSessionTest, WhatCannotBeKeptIsEvaluatedAndToldOnceAProcess) {
