@@ -440,9 +440,11 @@ base::Result<Config> find_config(const std::optional<std::filesystem::path>& nam
   if (named) return load_config(*named, overrides, environment);
   const auto personal = home_folder(environment, "XDG_CONFIG_HOME", ".config");
   for (const auto& folder : {personal, std::filesystem::path("/etc")}) {
-    std::error_code unreadable;  // a folder that cannot be looked into holds no file for us
+    if (folder.empty()) continue;
     const auto file = folder / "hearth" / "hearth.toml";
-    if (!folder.empty() && std::filesystem::exists(file, unreadable)) return load_config(file, overrides, environment);
+    std::error_code ignored;  // load_config says what is wrong with a file that cannot be looked at
+    const bool absent = std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found;
+    if (!absent) return load_config(file, overrides, environment);
   }
   return parse_config("", "", overrides, environment);
 }

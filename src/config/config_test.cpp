@@ -290,5 +290,18 @@ TEST_F(ConfigFile, IsFoundWhereTheEnvironmentSays) {
   EXPECT_EQ(find_config(std::nullopt, {}, environment).value().server().listen.port, 9);
 }
 
+TEST_F(ConfigFile, OneThatIsThereAndCannotBeReadIsNotPassedOver) {
+  const auto file = folder_ / "hearth" / "hearth.toml";
+  std::filesystem::create_directories(file.parent_path());
+  std::filesystem::create_symlink(file, file);  // as root nothing else is refused
+  const auto environment = [this](const char* name) -> std::optional<std::string> {
+    if (std::string_view(name) == "XDG_CONFIG_HOME") return folder_.string();
+    return std::nullopt;
+  };
+  const auto refused = find_config(std::nullopt, {}, environment);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr(file.string()), HasSubstr("Too many levels")));
+}
+
 }  // namespace
 }  // namespace hearth::config
