@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <semaphore>
 
 #include "cli/test_world.h"
 
@@ -145,6 +146,48 @@ TEST(StrangeServer, IsDoubted) {
     EXPECT_EQ(world.run({command}), 1);
     EXPECT_THAT(world.err.str(), HasSubstr("is it a Hearth server?"));
   }
+}
+
+// Three seconds go by with each look at it.
+class HastyClock final : public base::Clock {
+ public:
+  [[nodiscard]] base::Mono now() const override { return now_ += std::chrono::seconds(3); }
+  [[nodiscard]] base::Wall wall() const override { return {}; }
+
+ private:
+  mutable base::Mono now_{std::chrono::hours(1)};
+};
+
+// Tells when something is written to it.
+class Heard : public std::stringbuf {
+ public:
+  std::counting_semaphore<> writes{0};
+
+ private:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const auto written = std::stringbuf::xsputn(text, size);
+    writes.release();
+    return written;
+  }
+};
+
+TEST(Verify, EachModelHasItsOwnProgress) {
+  Heard err;
+  ScriptedServer server([&err](const ScriptedServer::Request& request) {
+    if (request.method == "GET") return native(request);
+    while (err.writes.try_acquire()) {
+    }
+    EXPECT_TRUE(err.writes.try_acquire_for(std::chrono::seconds(5))) << request.target;
+    return json_reply(200, R"({"id":"m","sound":true})");
+  });
+  TestWorld world;
+  world.talk_to(server);
+  std::ostream told(&err);
+  const HastyClock clock;
+  Console console{world.in, world.out, told, clock, world.console.environment, world.console.pause};
+  const char* arguments[] = {"hearth", "verify"};
+  EXPECT_EQ(run_in(console, 2, arguments, {}), 0);
+  EXPECT_THAT(err.str(), AllOf(HasSubstr("verifying qwen3-4b:q4_k_m"), HasSubstr("verifying mini")));
 }
 
 TEST(LocalCommand, ServeGetsItsOptionsAndGivesTheStatus) {

@@ -128,9 +128,9 @@ Outcome replay_trace(const Invocation& invocation, Console& console) {
     experiments.push_back(std::move(*experiment));
     last = std::move(imported->trace);
   }
-  if (invocation.json) print_json(console, lab::to_json(experiments));
   if (auto written = write_files(options, experiments, last); !written)
     return std::unexpected(std::move(written.error()));
+  if (invocation.json) print_json(console, lab::to_json(experiments));  // a document stands for success
   return 0;
 }
 

@@ -51,6 +51,13 @@ TEST_F(LabReplay, WritesThePageAndTheHistoryWhichComesBackAsItWas) {
   EXPECT_EQ(again.json(), first);
 }
 
+TEST_F(LabReplay, PrintsNoDocumentWhereAFileCannotBeWritten) {
+  const auto nowhere = path("none") + "/page.html";
+  EXPECT_EQ(world_.run({"lab", "replay", "--days", "0.5", "--policy", "lru", "--html", nowhere.c_str(), "--json"}), 1);
+  EXPECT_EQ(world_.out.str(), "");
+  EXPECT_THAT(world_.err.str(), HasSubstr(nowhere));
+}
+
 TEST_F(LabReplay, ReadsARecordedHistoryAndRenamesItsModels) {
   const auto trace = path("gpt.csv");
   std::ofstream(trace) << "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"

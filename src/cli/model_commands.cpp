@@ -194,12 +194,13 @@ Outcome verify_models(const Invocation& invocation, Console& console) {
   if (!client) return base::pass(client);
   auto ids = ids_to_verify(invocation, *client);
   if (!ids) return base::pass(ids);
-  ProgressLine progress(console);
   Json all = Json::array();
   bool sound = true;
   for (const auto& id : *ids) {
+    ProgressLine progress(console);
     client->set_while_waiting([&] { progress.show({"verifying " + id}); });
     auto answer = client->post("/hearth/v1/models/" + client::path_segment(id) + "/verify", Json::object());
+    client->set_while_waiting({});
     progress.finish();
     if (!answer) return base::pass(answer, "verifying " + id);
     sound = sound && at_path(answer->body, {"sound"}) == Json(true);

@@ -1,6 +1,8 @@
 #include "client/connection.h"
 
 #include <fmt/format.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/connect.hpp>
@@ -48,8 +50,9 @@ void Connection::step(Steady::time_point until) {
   if (while_waiting_) while_waiting_();
 }
 
-base::Status Connection::finish(Pending& pending, std::chrono::milliseconds limit, std::string_view what) {
-  const auto until = Steady::now() + limit;
+base::Status Connection::finish(Pending& pending, std::optional<std::chrono::milliseconds> limit,
+                                std::string_view what) {
+  const auto until = limit ? Steady::now() + *limit : Steady::time_point::max();
   while (!pending.done && Steady::now() < until)
     step(until);
   if (pending.done) {
@@ -62,7 +65,7 @@ base::Status Connection::finish(Pending& pending, std::chrono::milliseconds limi
   socket_.close(ignored);
   while (!pending.done)
     step(Steady::now() + kTick);
-  return base::fail(base::ErrorCode::timeout, fmt::format("{}: nothing came for {}", what, seconds(limit)));
+  return base::fail(base::ErrorCode::timeout, fmt::format("{}: nothing came for {}", what, seconds(*limit)));
 }
 
 base::Status Connection::connect(const Endpoint& endpoint) {
@@ -74,6 +77,10 @@ base::Status Connection::connect(const Endpoint& endpoint) {
   asio::async_connect(socket_, addresses, completes(writing_));
   if (auto connected = finish(writing_, limits_.connect, "connecting"); !connected) return connected;
   socket_.set_option(asio::ip::tcp::no_delay(true), error);
+  socket_.set_option(asio::socket_base::keep_alive(true), error);
+  for (const auto& [option, value] :
+       {std::pair{TCP_KEEPIDLE, 60}, std::pair{TCP_KEEPINTVL, 15}, std::pair{TCP_KEEPCNT, 4}})
+    (void)::setsockopt(socket_.native_handle(), IPPROTO_TCP, option, &value, sizeof value);  // else the kernel's own
   return {};
 }
 
@@ -100,7 +107,7 @@ void Connection::expect_answer() {
 }
 
 base::Result<Connection::Head> Connection::head() {
-  if (auto read = finish(reading_, limits_.idle, "waiting for the answer"); !read) return base::pass(read);
+  if (auto read = finish(reading_, limits_.answer, "waiting for the answer"); !read) return base::pass(read);
   const auto& message = parser_->get();
   Head head;
   head.status = static_cast<int>(message.result_int());

@@ -32,6 +32,8 @@ class Connection {
   struct Limits {
     std::chrono::milliseconds connect;
     std::chrono::milliseconds idle;  // between any two signs of life
+    // For the answer to begin; empty: as long as the connection lives, which the kernel asks the other machine.
+    std::optional<std::chrono::milliseconds> answer;
   };
   struct Head {
     int status = 0;
@@ -66,7 +68,8 @@ class Connection {
     boost::system::error_code error;
   };
   auto completes(Pending& pending);
-  [[nodiscard]] base::Status finish(Pending& pending, std::chrono::milliseconds limit, std::string_view what);
+  [[nodiscard]] base::Status finish(Pending& pending, std::optional<std::chrono::milliseconds> limit,
+                                    std::string_view what);
   void step(std::chrono::steady_clock::time_point until);
 
   Limits limits_;

@@ -149,9 +149,10 @@ base::Result<Answer> NativeClient::read_answer(Connection& connection) const {
       fmt::format("{} answered with something that is not JSON; is it a Hearth server?", options_.endpoint.url));
 }
 
-base::Result<Answer> NativeClient::ask(http::verb verb, std::string_view target, std::chrono::milliseconds patience,
-                                       std::string body) const {
-  Connection connection({options_.timeouts.connect, patience}, options_.while_waiting);
+base::Result<Answer> NativeClient::ask(http::verb verb, std::string_view target,
+                                       std::optional<std::chrono::milliseconds> patience, std::string body) const {
+  Connection connection({options_.timeouts.connect, patience.value_or(options_.timeouts.idle), patience},
+                        options_.while_waiting);
   if (auto opened = open(connection); !opened) return base::pass(opened);
   http::request<http::string_body> request(verb, options_.endpoint.prefix + std::string(target), 11);
   fill(request);
@@ -173,14 +174,15 @@ base::Result<Answer> NativeClient::remove(std::string_view target) const {
 }
 
 base::Result<Answer> NativeClient::post(std::string_view target, const domain::Json& body) const {
-  return ask(http::verb::post, target, options_.timeouts.idle, domain::text_of(body));
+  return ask(http::verb::post, target, std::nullopt, domain::text_of(body));
 }
 
 base::Result<Answer> NativeClient::put_file(std::string_view target, const std::filesystem::path& file,
                                             const UploadProgress& progress) const {
   auto source = open_file(file);
   if (!source) return base::pass(source);
-  Connection connection({options_.timeouts.connect, options_.timeouts.idle}, options_.while_waiting);
+  Connection connection({options_.timeouts.connect, options_.timeouts.idle, options_.timeouts.idle},
+                        options_.while_waiting);
   if (auto opened = open(connection); !opened) return base::pass(opened);
   http::request<http::empty_body> request(http::verb::put, options_.endpoint.prefix + std::string(target), 11);
   fill(request);
@@ -218,7 +220,8 @@ base::Status NativeClient::read_stream(Connection& connection, const SseReader::
 
 base::Result<StreamEnd> NativeClient::post_stream(std::string_view target, const domain::Json& body,
                                                   const SseReader::Sink& sink) const {
-  Connection connection({options_.timeouts.connect, options_.timeouts.idle}, options_.while_waiting);
+  Connection connection({options_.timeouts.connect, options_.timeouts.idle, options_.timeouts.idle},
+                        options_.while_waiting);
   if (auto opened = open(connection); !opened) return base::pass(opened);
   http::request<http::string_body> request(http::verb::post, options_.endpoint.prefix + std::string(target), 11);
   fill(request);

@@ -2,7 +2,8 @@
 // Hearth's own client of the native API (and of the OpenAI dialect's streams), for the command line.
 //
 // Synchronous: a call returns when its answer is complete. One thread at a time. Every call is a connection of its own,
-// and every wait has its own deadline (Timeouts); what a server may send is bounded (kLargestJson, kLargestEvent).
+// and every wait but that for work has its own deadline (Timeouts); what a server may send is bounded (kLargestJson,
+// kLargestEvent).
 //
 // Errors, beside those that a server reports with a code of its own: io with the mend when no server answers; timeout;
 // io when the connection ends before the answer does; too_large; internal when the answer is not what a Hearth server
@@ -61,7 +62,8 @@ class NativeClient {
   // `target` begins with '/' and is fit for a request line: ids in it have gone through path_segment.
   [[nodiscard]] base::Result<Answer> get(std::string_view target) const;
   [[nodiscard]] base::Result<Answer> remove(std::string_view target) const;
-  // Waits for the answer as long as a stream may be silent: what is asked for may take its time.
+  // Waits for the answer as long as the connection lives: what is asked for may take its time, as reading every byte of
+  // a model does.
   [[nodiscard]] base::Result<Answer> post(std::string_view target, const domain::Json& body) const;
   // Sends the bytes of a regular file, and stops as soon as the server refuses them. Errors besides: those of opening
   // and reading; io when the file gets shorter meanwhile.
@@ -77,7 +79,8 @@ class NativeClient {
   void set_while_waiting(std::function<void()> action) { options_.while_waiting = std::move(action); }
 
  private:
-  [[nodiscard]] base::Result<Answer> ask(http::verb verb, std::string_view target, std::chrono::milliseconds patience,
+  [[nodiscard]] base::Result<Answer> ask(http::verb verb, std::string_view target,
+                                         std::optional<std::chrono::milliseconds> patience,
                                          std::string body = {}) const;
   [[nodiscard]] base::Status open(Connection& connection) const;
   template <typename Request>

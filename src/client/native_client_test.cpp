@@ -6,6 +6,8 @@
 
 #include <fstream>
 #include <map>
+#include <semaphore>
+#include <utility>
 
 #include "client/scripted_server.h"
 
@@ -125,6 +127,19 @@ TEST(NativeClient, GivesUpOnASilentServer) {
   EXPECT_EQ(client.get("/x").error().code, base::ErrorCode::timeout);
   EXPECT_EQ(client.post_stream("/x", {}, [](const auto&) { return true; }).error().code, base::ErrorCode::timeout);
   EXPECT_EQ(client.put_file("/x", file.path(), {}).error().code, base::ErrorCode::timeout);
+}
+
+TEST(NativeClient, WaitsForWorkAsLongAsItTakes) {
+  std::binary_semaphore done(0);
+  ScriptedServer server([&](const auto&) {
+    EXPECT_TRUE(done.try_acquire_for(10s));
+    return replies(200, "{}");
+  });
+  auto client = client_of(server.url(), {.connect = 5s, .answer = 20ms, .idle = 20ms});
+  client.set_while_waiting([&done, first = true]() mutable {
+    if (std::exchange(first, false)) done.release();  // long after the other limits
+  });
+  EXPECT_TRUE(client.post("/hearth/v1/models/m/verify", {}));
 }
 
 struct Broken {
