@@ -40,6 +40,35 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# lock_setup: one ./quickstart or ./check of this tree sets up and builds at a time, until unlock_setup or its end.
+lock_setup() {
+  mkdir -p build || die "the folder build cannot be made"
+  exec 9>>build/setup.lock
+  flock -n 9 && return
+  echo "another ./quickstart or ./check is setting this tree up; waiting for it"
+  flock 9 || die "build/setup.lock cannot be locked"
+}
+unlock_setup() { exec 9>&-; }
+
+# update_index: apt's package index; waits up to five minutes for whoever updates it now, as a machine does after its start.
+update_index() {
+  waited=0
+  while :; do
+    said=$(as_root env LC_ALL=C apt-get -q update 2>&1)
+    status=$?
+    printf '%s\n' "$said"
+    [ $status != 0 ] || return 0
+    case $said in
+      *"Could not get lock"* | *"Unable to lock"*) ;;
+      *) return $status ;;
+    esac
+    [ $waited -lt 300 ] || return $status
+    echo "another program uses apt; trying again"
+    sleep 5
+    waited=$((waited + 5))
+  done
+}
+
 # install_packages NAME…: does nothing, and touches no network, where all are there.
 install_packages() {
   command -v dpkg-query >/dev/null 2>&1 || die "this is not a Debian system; install by hand what docs/dependencies.md names"
@@ -53,8 +82,8 @@ install_packages() {
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
     die "packages are missing and there is no sudo; run as root: apt-get install --no-install-recommends $*"
   fi
-  as_root apt-get -q update || echo "the package index could not be brought up to date; going on with the one that is there"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@" ||
+  update_index || echo "the package index could not be brought up to date; going on with the one that is there"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" ||
     die "apt-get could not install the packages; its last lines above say why"
 }
 
@@ -87,18 +116,20 @@ free_port() {
   echo "$candidate"
 }
 
-# start_server LOGFILE PORT: `hearth serve` in the background; sets server_pid and HEARTH_URL and waits until it answers.
+# start_server LOGFILE PORT: `hearth serve` in the background, its words added to the log; sets server_pid and HEARTH_URL and
+# waits until it answers. Another server may answer on that port; ours has ended then, or has not said that it listens.
 start_server() {
   log=$1
   HEARTH_URL=http://127.0.0.1:$2
   export HEARTH_URL
-  "$hearth" serve --listen "127.0.0.1:$2" --data-dir "$data_dir" >"$log" 2>&1 &
+  before=$(cat "$log" 2>/dev/null | wc -c)
+  "$hearth" serve --listen "127.0.0.1:$2" --data-dir "$data_dir" >>"$log" 2>&1 9>&- &
   server_pid=$!
   tries=0
-  until "$hearth" ps >/dev/null 2>&1; do
+  until said=$("$hearth" ps 2>&1 >/dev/null) && tail -c "+$((before + 1))" "$log" | grep -q "^listening on " && kill -0 "$server_pid" 2>/dev/null; do
     kill -0 "$server_pid" 2>/dev/null || die "hearth serve ended at once: $(tail -n 1 "$log")"
     tries=$((tries + 1))
-    [ "$tries" -lt 150 ] || die "hearth serve does not answer on $HEARTH_URL; see $log"
+    [ "$tries" -lt 150 ] || die "hearth serve does not answer on $HEARTH_URL as it should: ${said:-another server does}; see also $log"
     sleep 0.1
   done
 }
