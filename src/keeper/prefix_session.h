@@ -96,7 +96,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   // No work of idle moments until it is told to go on, as often; what is under way gives way.
   void pause_work() { ++paused_; }
   void resume_work() { --paused_; }
-  // Until what is under way has given way, for a few seconds at most. REQUIRES: paused.
+  // Until what is under way has given way, for half a minute at most. REQUIRES: paused.
   [[nodiscard]] rt::Task<void> work_ended();
   // On purpose: the state that is worth most into a slot, and the declared ones computed; everything dropped.
   [[nodiscard]] rt::Task<base::Result<domain::LayerWork>> warm();
@@ -213,7 +213,8 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] rt::Task<void> preload();
   [[nodiscard]] rt::Task<base::Result<prefix::Tokens>> tokens_of(DeclaredPrefix declared);
   void note_failure(const std::string& declared_id, base::Error error, bool final);
-  void tell_once(const base::Error& error);
+  // For one declaration, or what was discovered, and each kind of error.
+  void tell_once(const std::string& declared_id, const base::Error& error);
   // Keys of the states of what is declared, which no save evicts.
   [[nodiscard]] rt::Task<prefix::Keys> declared_keys();
   [[nodiscard]] bool is_of_declaration(const prefix::IndexRow& row) const;

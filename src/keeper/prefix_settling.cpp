@@ -25,7 +25,7 @@ namespace {
 constexpr std::chrono::seconds kAsking{5};
 constexpr std::chrono::seconds kSaving{60};
 constexpr std::chrono::minutes kEvaluating{10};
-constexpr std::chrono::seconds kGivingWay{10};
+constexpr std::chrono::seconds kGivingWay{30};  // the longest step: 128 tokens, or a file
 constexpr std::chrono::milliseconds kLook{10};
 constexpr std::size_t kTold = 100;
 // How many tokens are evaluated in one go: a request that comes meanwhile waits for so many at most.
@@ -137,13 +137,13 @@ rt::Task<void> PrefixSession::save_wanted(bool hurry) {
     Tokens again = tokens;
     auto saving = co_await plan_saving(std::move(tokens), prefix::Origin::discovered, {});
     if (!saving) {
-      tell_once(saving.error());
+      tell_once({}, saving.error());
       continue;
     }
     auto saved = co_await save(std::move(*saving), hurry);
     if (saved) continue;
     if (saved.error().code != ErrorCode::in_use) {
-      tell_once(saved.error());
+      tell_once({}, saved.error());
       continue;
     }
     wanted_.push_back(std::move(again));
@@ -175,6 +175,7 @@ rt::Task<void> PrefixSession::compute_declared() {
     if (!quiet()) co_return;
     if (const auto failed = failures_.find(declared.id); failed != failures_.end() && failed->second.final) continue;
     auto tokens = co_await tokens_of(declared);
+    if (!quiet()) co_return;
     if (!tokens) {
       note_failure(declared.id, tokens.error(), false);
       continue;
@@ -195,12 +196,15 @@ rt::Task<void> PrefixSession::compute_declared() {
 }
 
 void PrefixSession::note_failure(const std::string& declared_id, base::Error error, bool final) {
-  tell_once(error);
+  tell_once(declared_id, error);
   failures_[declared_id] = {std::move(error.message), final};
 }
 
-void PrefixSession::tell_once(const base::Error& error) {
-  if (told_.size() < kTold && told_.insert(error.message).second) tell("prefix_save_failed", error.message);
+// The words have sizes in them, which change.
+void PrefixSession::tell_once(const std::string& declared_id, const base::Error& error) {
+  const bool fresh =
+      told_.size() < kTold && told_.insert(fmt::format("{} {}", declared_id, name_of(error.code))).second;
+  if (fresh) tell("prefix_save_failed", error.message);
 }
 
 // What was declared in other words before, or is kept under another fingerprint, is nobody's any more.
@@ -316,8 +320,9 @@ rt::Task<base::Status> PrefixSession::save_from(unsigned slot, prefix::Saving sa
   if (keeps_tail) {
     auto part = co_await parts_.pool.run(
         [&] { return parts_.store.begin_save(fingerprint, slots_[slot].tokens.size(), saving.spared); });
-    if (!part) co_return base::pass(part);
-    aside = std::move(*part);
+    if (part) aside = std::move(*part);  // without room for it it is evaluated again, when it is needed
+  }
+  if (!aside.empty()) {
     std::string body = engine::slot_file(aside);
     const auto put_aside =
         co_await engine::call_engine(socket_, engine::slot_target(slot, "save"), std::move(body), kSaving);
