@@ -240,7 +240,9 @@ rt::Task<std::vector<policy::Quantisation>> Keeper::smaller_of(domain::ModelId i
 }
 
 rt::Task<base::Result<artifact::StoredModel>> Keeper::stored(domain::ModelId id) {
-  co_return co_await parts_.pool.run([&] { return parts_.store.find(id); });
+  auto found = co_await parts_.pool.run([&] { return parts_.store.find(id); });
+  if (!found && residents_.contains(id)) tasks_.spawn(forget_what_is_gone());
+  co_return found;
 }
 
 rt::Task<base::Result<std::shared_ptr<Resident>>> Keeper::resident_for(domain::ModelId id) {
@@ -546,7 +548,7 @@ rt::Task<void> Keeper::take_down(domain::ModelId id) {
   room_.look_again();
 }
 
-// Those whose file was found damaged, and others that have the same file.
+// Those whose file was found damaged (whoever looked at it), and others that have the same file.
 rt::Task<void> Keeper::forget_what_is_gone() {
   const auto stored = co_await stored_ids();
   const Residents residents = residents_;  // the map changes
@@ -747,8 +749,8 @@ rt::Task<base::Result<domain::Verification>> Keeper::verify(domain::ModelId id) 
     co_await forget_what_is_gone();
   }
   if (!folder.empty()) {
-    auto packed = co_await parts_.pool.run_long(
-        [&](const rt::GoOn& go_on) { return engine::verify_packed(folder, go_on); });
+    auto packed =
+        co_await parts_.pool.run_long([&](const rt::GoOn& go_on) { return engine::verify_packed(folder, go_on); });
     if (!packed) co_return base::pass(packed);
     found.packed_files = packed->files;
     found.packed_bytes = packed->bytes;

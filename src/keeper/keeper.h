@@ -39,7 +39,7 @@ struct Service {
   std::shared_ptr<PrefixSession> prefix;  // null: states of prompts are not kept
   // [prefix] exact, whose decisions the session makes: without one nothing of a prompt may be reused.
   bool reuses_nothing = false;
-  Needs needs = {};                       // what a load is expected to take, before it was measured
+  Needs needs = {};  // what a load is expected to take, before it was measured
 };
 
 // What the configuration says of keeping one model.
@@ -100,7 +100,7 @@ class Keeper {
 
   // Waits until an engine with this model can take a request: for its memory (Room::admit), then for its start. Cancel:
   // the caller leaves, a start under way goes on, and the model is then kept as the caller wished.
-  // Errors: model_not_found, corrupt (its file), not_found (no engine); does_not_fit, pinned_conflict, queue_full,
+  // Errors: model_not_found, corrupt (its file), engine_failed (no engine); does_not_fit, pinned_conflict, queue_full,
   // loading as Room::admit; engine_failed and cancelled as Supervisor::ensure_ready.
   [[nodiscard]] rt::Task<base::Result<std::unique_ptr<Lease>>> acquire(domain::ModelId id, domain::Asker asker);
 
@@ -168,7 +168,7 @@ class Keeper {
                                                  const domain::Asker& asker);
   void keep_estimate(const policy::Learnt& learnt);
   [[nodiscard]] rt::Task<void> write_estimate(policy::Learnt learnt);
-  [[nodiscard]] base::Status remove_from_store(const domain::ModelId& id);          // blocking
+  [[nodiscard]] base::Status remove_from_store(const domain::ModelId& id);        // blocking
   void remove_packed(const artifact::Digest& digest, const std::string& folder);  // blocking
   [[nodiscard]] rt::Task<void> take_down(domain::ModelId id);
   [[nodiscard]] rt::Task<void> forget_what_is_gone();

@@ -321,8 +321,12 @@ TEST_F(KeeperTest, WhatIsFoundDamagedIsServedNoLongerUnderAnyName) {
   std::string bytes = contents(blob);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
   overwrite(blob, bytes);
-  EXPECT_TRUE(run(keeper->verify(id("a")))->artifact_fault);
-  EXPECT_TRUE(keeper->with_engine().empty()) << "the other name has the same file";
+  // What is measured beside a request may see it first.
+  const auto found = run(keeper->verify(id("a")));
+  EXPECT_TRUE(!found || found->artifact_fault);
+  while (!keeper->with_engine().empty())  // the other name has the same file
+    io.run_one();
+  io.restart();
   EXPECT_EQ(run(keeper->acquire(id("a"), {})).error().code, ErrorCode::model_not_found);
   ASSERT_TRUE(import(*store, "a", artifact::GgufSample::model()));
   EXPECT_TRUE(acquired("a"));

@@ -152,7 +152,10 @@ rt::Task<base::Result<PrefixSession::Rendered>> PrefixSession::render(std::strin
   if (path == "/v1/chat/completions") {
     auto prompt = co_await engine::call_engine(socket_, "/apply-template", std::move(body), limit);
     if (!prompt) co_return base::pass(prompt);
-    rendered.text = prompt->value("prompt", std::string());
+    const auto text = prompt->find("prompt");
+    if (text == prompt->end() || !text->is_string())
+      co_return base::fail(base::ErrorCode::engine_failed, "the engine's template gives no text");
+    rendered.text = text->get<std::string>();
     if (seen != nullptr) seen->tokenize_began = parts_.clock.now();
   } else {
     rendered.text = Json::parse(body).value("prompt", std::string());

@@ -63,8 +63,8 @@ void PrefixTier::read_declared() {
   const auto text = parts_.files.read(parts_.declared_path, kLargestDeclared);
   if (!text && text.error().code == ErrorCode::not_found) return;
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
-  const bool usable = json.is_object() && json.value("format", 0) == kFormat && json.contains("prefixes") &&
-                      json["prefixes"].is_array();
+  const bool usable = json.is_object() && json.contains("format") && json["format"] == kFormat &&
+                      json.contains("prefixes") && json["prefixes"].is_array();
   if (!usable) {
     domain::Event event;
     event.at = parts_.clock.wall();
