@@ -346,6 +346,8 @@ void Arena::write_out_one(WeightBuffer& buffer) {
     if (buffer.closing.load()) return;
     const std::size_t part = std::min(kWriteOutStep, buffer.bytes - done);
     int error = os::write_all(buffer.file.fd, base + done, part, kDataOffset + done);
+    // Before the exchange: a page that its disk does not take later may be dropped, and come back as something else.
+    if (error == 0) error = os::write_back(buffer.file.fd, kDataOffset + done, part);
     if (error == 0) error = os::map_read_over(base + done, part, buffer.file.fd, kDataOffset + done);
     if (error == 0) continue;
     const os::Guard guard(mutex_);

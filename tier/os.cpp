@@ -261,10 +261,10 @@ void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes) {
 
 void read_singly(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_RANDOM); }
 
-void write_back(int fd) {
+int write_back(int fd, std::uint64_t offset, std::uint64_t bytes) {
   const ErrnoGuard guard;
   constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  (void)::sync_file_range(fd, 0, 0, kAll);
+  return outcome(::sync_file_range(fd, static_cast<off64_t>(offset), static_cast<off64_t>(bytes), kAll) != 0);
 }
 
 void unmap_pages(void* at, std::size_t bytes) { (void)advise(at, bytes, MADV_DONTNEED); }

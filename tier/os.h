@@ -96,8 +96,9 @@ void read_ahead_file(int fd, std::uint64_t offset, std::uint64_t bytes);
 /// Page faults in the range read one page each instead of a window around it. Advice only.
 void read_singly(void* at, std::size_t bytes);
 
-/// Writes dirty pages of a file to its device and waits; what is not written cannot leave the page cache.
-void write_back(int fd);
+/// Writes dirty pages of the range to the file's device and waits; 0 bytes: to its end. What is not written cannot
+/// leave the page cache, and what could not be written may leave it and be lost.
+[[nodiscard]] int write_back(int fd, std::uint64_t offset, std::uint64_t bytes);
 /// Takes pages of a shared file mapping out of this process; the page cache keeps them. Locked ones stay. Advice only.
 void unmap_pages(void* at, std::size_t bytes);
 

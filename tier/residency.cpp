@@ -134,7 +134,7 @@ void hibernate(const Command& command, Reply& reply) {
   }
   for (const ModelFile& file : model_files().files()) {
     if (!drop || file.fd < 0 || reply.reason != Reason::kNone) continue;
-    os::write_back(file.fd);  // a model that was written a moment ago
+    (void)os::write_back(file.fd, 0, 0);  // a model that was written a moment ago
     (void)os::drop_cache(file.fd);
   }
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "os.h"
 
@@ -19,6 +20,17 @@ TEST(Extents, AreWidenedToPages) {
   EXPECT_EQ(extents[0].bytes, 4096U);
   EXPECT_EQ(extents[1].bytes, 8192U);
   extents.reset();
+}
+
+TEST(WriteBack, TellsWhetherTheDiskTookIt) {
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+  const char page[4096] = {};
+  ASSERT_EQ(os::write_all(::fileno(file), page, sizeof page, 0), 0);
+  EXPECT_EQ(os::write_back(::fileno(file), 0, sizeof page), 0);
+  EXPECT_EQ(os::write_back(::fileno(file), 0, 0), 0);
+  std::fclose(file);
+  EXPECT_EQ(os::write_back(-1, 0, 0), EBADF);
 }
 
 TEST(Pages, OnlyThoseThatRangesAreRoundedToFit) {
