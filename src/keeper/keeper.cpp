@@ -28,6 +28,8 @@ constexpr std::chrono::seconds kReadingsFresh{60};
 constexpr std::chrono::seconds kIdleBeforeMeasuring{1};
 
 constexpr std::chrono::seconds kSavingBeforeAnEnd{10};
+// Prefix work that gave way to whoever wanted the memory.
+constexpr std::chrono::seconds kBeforeGoingOn{10};
 
 bool has_process(ModelState state) {
   return state == ModelState::ready || state == ModelState::busy || state == ModelState::hibernated;
@@ -274,7 +276,7 @@ void Keeper::let_prefixes_work(const std::shared_ptr<Resident>& resident) {
   if (!resident->prefix) return;
   resident->prefix->work_only_while([this, of = std::weak_ptr(resident)] {
     const std::shared_ptr<Resident> owner = of.lock();
-    return owner && !owner->cooling && !owner->hibernated() && room_.may_grow();
+    return owner && !owner->cooling && !owner->hibernated() && !room_.memory_is_wanted();
   });
 }
 
@@ -399,6 +401,9 @@ rt::Task<void> Keeper::note_readings_when_idle(domain::ModelId id) {
   if (resident->in_flight() > 0) co_return;  // a request came meanwhile; its end brings us here again
   co_await note_readings(id, std::move(readings));
   co_await measure_memory(id);
+  if (!resident->prefix || !resident->prefix->gave_way_to_others()) co_return;
+  const bool paused = co_await rt::pause(kBeforeGoingOn);
+  if (paused) settle_soon(id);
 }
 
 rt::Task<void> Keeper::settle(domain::ModelId id, std::shared_ptr<Resident> resident) {

@@ -93,6 +93,8 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] rt::Task<void> settle(bool hurry);
   // The work of idle moments gives way as soon as this says no, which is asked between its steps.
   void work_only_while(std::function<bool()> may_work) { may_work_ = std::move(may_work); }
+  // What was done last of it gave way, and not to a request of this model, whose end brings another moment.
+  [[nodiscard]] bool gave_way_to_others() const { return gave_way_; }
   // No work of idle moments until it is told to go on, as often; what is under way gives way.
   void pause_work() { ++paused_; }
   void resume_work() { --paused_; }
@@ -256,6 +258,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   std::size_t paused_ = 0;
   std::size_t on_purpose_ = 0;  // who asked for the work of idle moments now
   bool settling_ = false;
+  bool gave_way_ = false;
 };
 
 }  // namespace hearth::keeper

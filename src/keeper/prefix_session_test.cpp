@@ -162,6 +162,7 @@ TEST_F(PrefixSessionTest, IdleWorkGivesWayToWhoeverWantsTheMemory) {
   EXPECT_EQ(engine->evaluations(), 2);
   EXPECT_EQ(store->size(), 0U);
   EXPECT_FALSE(session->why_not_stored(declared[0].id));
+  EXPECT_TRUE(session->gave_way_to_others());
   settle();
   EXPECT_EQ(engine->evaluations(), 2);
   ASSERT_TRUE(run(session->warm()));  // on purpose

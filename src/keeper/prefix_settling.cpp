@@ -87,7 +87,10 @@ rt::Task<void> PrefixSession::work_ended() {
 rt::Task<void> PrefixSession::do_idle_work(bool hurry) {
   if (settling_ || socket_.empty()) co_return;
   settling_ = true;
-  const base::ScopeExit settled([this] { settling_ = false; });
+  const base::ScopeExit settled([this] {
+    settling_ = false;
+    gave_way_ = open_ == 0 && !quiet();
+  });
   if (std::vector<std::string> used = std::exchange(used_, {}); !used.empty()) {
     co_await parts_.pool.run([this, &used] {
       for (const auto& key : used)

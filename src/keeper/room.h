@@ -98,6 +98,10 @@ class Room {
                                                           std::shared_ptr<Resident> resident, std::string by);
   // Whether such a load may be thought of: nobody waits, nothing is under way, and the machine is not short of memory.
   [[nodiscard]] bool may_grow() const { return queue_.empty() && !carrying_ && !stopping_ && may_grow_; }
+  // Somebody waits for memory, is being given some, or the machine is short of it.
+  [[nodiscard]] bool memory_is_wanted() const {
+    return !queue_.empty() || carrying_ || level_ != policy::PressureLevel::calm;
+  }
   // Every model with what it holds now.
   [[nodiscard]] std::vector<policy::Held> held();
 
