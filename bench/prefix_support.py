@@ -102,6 +102,28 @@ def newer(record):
     return head + b" sha256:" + hashlib.sha256(head + b"\n" + body).hexdigest().encode() + b"\n" + body
 
 
+def context_place(data):
+    """Where a GGUF file says, as 32 bits, how many tokens its model was trained for."""
+    key = b".context_length"
+    at = data.index(key) + len(key)
+    assert int.from_bytes(data[at:at + 4], "little") == 4, "the context's length is no 32-bit number"
+    return at + 4
+
+
+def context_of(file):
+    with open(file, "rb") as whole:
+        data = whole.read(1 << 20)
+    at = context_place(data)
+    return int.from_bytes(data[at:at + 4], "little")
+
+
+def with_context(file, copy, tokens):
+    data = bytearray(file.read_bytes())
+    at = context_place(data)
+    data[at:at + 4] = tokens.to_bytes(4, "little")
+    copy.write_bytes(data)
+
+
 def requantise(world, file, other):
     """The same weights in another type."""
     engines = json.loads(world.hearth("engine", "list", "--json", "--data-dir", world.data))["engines"]

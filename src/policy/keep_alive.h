@@ -47,8 +47,8 @@ struct KeepVerdict {
   bool unload_now = false;
   // Mono::max(): forever, or not before a request ends; empty: nobody wishes to keep it.
   std::optional<base::Mono> until;
-  bool forever = false;             // somebody wishes so, whatever runs at the moment
-  std::string owner;                // whose vote decides
+  bool forever = false;  // somebody wishes so, whatever runs at the moment
+  std::string owner;     // whose vote decides
   KeepSource source = KeepSource::config;
 };
 
