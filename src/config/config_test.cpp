@@ -1,4 +1,5 @@
 #include "config/config.h"
+#include "tests/support/temp_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -252,20 +253,14 @@ keep = 0
 
 class ConfigFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "hearth-config-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& name, const std::string& text) {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  test::TempFolder own_;
+  std::filesystem::path folder_ = own_.path();
 };
 
 TEST_F(ConfigFile, IsReadAndNamedInErrors) {

@@ -284,7 +284,7 @@ void App::make_packed_quota() {
       },
       [this] { return packed_in_use(); }, [this](domain::Event event) { journal_.tell(std::move(event)); },
       log_crash()});
-  packed_quota_->begin();
+  packed_quota_->look();
 }
 
 std::set<std::string> App::packed_in_use() const {

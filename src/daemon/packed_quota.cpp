@@ -80,8 +80,6 @@ void PackedQuota::hear_placed(const domain::Event& event) {
   look();
 }
 
-void PackedQuota::begin() { look(); }
-
 void PackedQuota::look() { tasks_.spawn(keep_within()); }
 
 base::Bytes PackedQuota::allowance(const std::string& model) const {

@@ -31,8 +31,9 @@ class PackedQuota {
   };
   explicit PackedQuota(Parts parts);
 
-  // Once, when the server starts: the quota may be less than it was, and what is free too.
-  void begin();
+  // Keeps the quota. By itself only when it hears of a change: when the server starts, the quota may be less than it
+  // was, and what is free too.
+  void look();
   // Of an engine. After packed_published and packed_attached the key's use is noted; after the first, and when an
   // engine has ended, the quota is kept.
   void hear(const domain::Event& event);
@@ -43,7 +44,6 @@ class PackedQuota {
 
  private:
   void hear_placed(const domain::Event& event);
-  void look();
   [[nodiscard]] rt::Task<void> note_use(std::string key, std::optional<double> pack_ms, bool grown);
   [[nodiscard]] rt::Task<void> keep_within();
   [[nodiscard]] rt::Task<void> remove_worst();

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/support/manual_clock.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::daemon {
 namespace {
@@ -21,12 +22,6 @@ constexpr base::Bytes kPart = 64 << 10;  // of a folder; a multiple of every fil
 
 class PackedQuotaTest : public testing::Test {
  protected:
-  PackedQuotaTest() {
-    std::string pattern = fs::temp_directory_path() / "hearth-quota-XXXXXX";
-    root = fs::path(::mkdtemp(pattern.data())) / "packed";
-  }
-  ~PackedQuotaTest() override { fs::remove_all(root.parent_path()); }
-
   // The packed weights of the model of the same name.
   void add(const std::string& key, base::Bytes bytes = kPart) {
     fs::create_directories(root / key);
@@ -52,7 +47,8 @@ class PackedQuotaTest : public testing::Test {
     io.run();
   }
 
-  fs::path root;
+  test::TempFolder own;
+  fs::path root = own.path() / "packed";
   rt::asio::io_context io;
   rt::BlockingPool pool{1};
   test::ManualClock clock;
@@ -65,7 +61,7 @@ TEST_F(PackedQuotaTest, AServerThatStartsKeepsWhatItsQuotaAllows) {
   add("a");
   add("b");
   add("c");
-  keep(2 * kPart).begin();
+  keep(2 * kPart).look();
   settle();
   EXPECT_THAT(told, ElementsAre(HasSubstr("packed weights take")));
   EXPECT_EQ(kept("a") + kept("b") + kept("c"), 2);
@@ -74,7 +70,7 @@ TEST_F(PackedQuotaTest, AServerThatStartsKeepsWhatItsQuotaAllows) {
 TEST_F(PackedQuotaTest, WhatWasInUseGoesWhenItsEngineHasEnded) {
   add("a");
   running = {"a"};
-  keep(kPart / 2).begin();
+  keep(kPart / 2).look();
   settle();
   EXPECT_THAT(told, IsEmpty());
   running.clear();
@@ -88,7 +84,7 @@ TEST_F(PackedQuotaTest, WhatWasInUseGoesWhenItsEngineHasEnded) {
 
 TEST_F(PackedQuotaTest, LooksAtTheSameTimeRemoveAndTellOnce) {
   add("a");
-  keep(0).begin();
+  keep(0).look();
   hear("process_stopped", "b");
   settle();
   EXPECT_EQ(told.size(), 1U);

@@ -1,4 +1,5 @@
 #include "daemon/tier_library.h"
+#include "tests/support/temp_folder.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -16,17 +17,13 @@ using testing::HasSubstr;
 
 class TierLibrary : public testing::Test {
  protected:
-  TierLibrary() {
-    std::string pattern = fs::temp_directory_path() / "hearth-library-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~TierLibrary() override { fs::remove_all(folder); }
   std::string add(const std::string& where) {
     fs::create_directories(folder / where);
     std::ofstream(folder / where / "tier.so") << where;
     return folder / where / "tier.so";
   }
-  fs::path folder;
+  test::TempFolder own;
+  fs::path folder = own.path();
 };
 
 TEST_F(TierLibrary, APathThatCanBePreloadedIsTakenAsItIs) {

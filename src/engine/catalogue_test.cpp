@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "engine/engine_prefix.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::engine {
 namespace {
@@ -40,14 +41,11 @@ TEST(EngineVersion, RefusesOtherPrograms) {
 class Catalogue : public testing::Test {
  protected:
   Catalogue() {
-    std::string name = (fs::temp_directory_path() / "hearth-catalogue-XXXXXX").string();
-    home_ = ::mkdtemp(name.data());
     fs::create_directories(home_ / "bin");
     options_.search_path = (home_ / "bin").string();
     options_.data_dir = home_ / "data";
     options_.on_skipped = [this](std::string_view what) { skipped_.emplace_back(what); };
   }
-  ~Catalogue() override { fs::remove_all(home_); }
 
   void program(const fs::path& path, const std::string& says) const {
     fs::create_directories((home_ / path).parent_path());
@@ -74,7 +72,8 @@ class Catalogue : public testing::Test {
     return result;
   }
 
-  fs::path home_;
+  test::TempFolder own_;
+  fs::path home_ = own_.path();
   CatalogueOptions options_;
   std::vector<std::string> skipped_;
 };

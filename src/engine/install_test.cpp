@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "engine/engine_prefix.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::engine {
 namespace {
@@ -34,8 +35,6 @@ std::string read_all(const fs::path& path) {
 class Install : public testing::Test {
  protected:
   Install() {
-    std::string name = (fs::temp_directory_path() / "hearth-install-XXXXXX").string();
-    home_ = ::mkdtemp(name.data());
     fs::create_directories(home_ / "bin");
     write("sources.list", "deb [signed-by=/some/own.gpg] http://mirror.example/debian bookworm main\n");
     write("os-release", "ID=debian\nVERSION_ID=\"12\"\nVERSION_CODENAME=bookworm\n");
@@ -56,7 +55,6 @@ class Install : public testing::Test {
     options_.is_root = false;
     options_.deadline = std::chrono::seconds(20);
   }
-  ~Install() override { fs::remove_all(home_); }
 
   // T is the machine's folder, M the mode.
   void script(const std::string& name, const std::string& body) const {
@@ -130,7 +128,8 @@ case $2 in *libggml0*) : > $L/ggml/backends0/libggml-cpu-x64.so; : > $L/ggml/bac
   : > $3/usr/bin/llama-server
   printf '#!/bin/sh\necho "%s"\n' "$V" > $L/ld-linux-x86-64.so.2; chmod +x $L/ld-linux-x86-64.so.2;; esac)sh";
 
-  fs::path home_;
+  test::TempFolder own_;
+  fs::path home_ = own_.path();
   InstallOptions options_;
   std::vector<std::string> steps_;
   std::vector<std::string> skipped_;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/temp_folder.h"
 #include "tier/checksum.h"
 #include "tier/format.h"
 
@@ -19,13 +20,7 @@ const base::Wall kNow{std::chrono::milliseconds(1'700'000'000'000)};
 
 class PackedFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "hearth_packed_XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-    fs::create_directory(root_ / "key");
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  PackedFiles() { fs::create_directory(root_ / "key"); }
 
   // A sound file of one tensor that fills two chunks and a bit.
   void write_file(std::uint32_t ordinal) const {
@@ -66,7 +61,8 @@ class PackedFiles : public testing::Test {
   }
   [[nodiscard]] PackedCheck verify() const { return verify_packed((root_ / "key").string(), kAlways).value(); }
 
-  fs::path root_;
+  test::TempFolder own_;
+  fs::path root_ = own_.path();
 };
 
 TEST_F(PackedFiles, SoundFilesAreSound) {

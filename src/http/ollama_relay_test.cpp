@@ -29,6 +29,8 @@ struct StubbornGate final : EngineGate {
   bool asked = false;
 };
 
+const std::string kAsk = R"({"model":"m","messages":[{"role":"user","content":"hi"}]})";
+
 class OllamaRelayTest : public ServerTest {
  protected:
   OllamaRelayTest() {
@@ -38,13 +40,21 @@ class OllamaRelayTest : public ServerTest {
                [this](Exchange& exchange) { return behind_stubborn_gate.serve(OllamaCall::chat, exchange); });
   }
 
+  // A client whose request waits at the gate that answers nobody.
+  rt::Task<tcp::socket> ask_stubborn() {
+    tcp::socket socket = co_await connect();
+    const std::string request = post("/stubborn/chat", kAsk);
+    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
+    while (!stubborn.asked)
+      co_await rt::pause(1ms);
+    co_return socket;
+  }
+
   EmptyShelf shelf;
   StubbornGate stubborn;
   OllamaRelay ollama{gate, shelf, journal, clock};
   OllamaRelay behind_stubborn_gate{stubborn, shelf, journal, clock};
 };
-
-const std::string kAsk = R"({"model":"m","messages":[{"role":"user","content":"hi"}]})";
 
 TEST_F(OllamaRelayTest, StreamsLines) {
   engine.script = {std::string(kStreamHead), chunk(kToken), chunk(kEnd), "0\r\n\r\n"};
@@ -56,11 +66,7 @@ TEST_F(OllamaRelayTest, StreamsLines) {
 
 TEST_F(OllamaRelayTest, AClientThatLeavesWhileAnEngineIsWaitedForIsOnlyRecorded) {
   const auto leave = [this]() -> rt::Task<bool> {
-    tcp::socket socket = co_await connect();
-    const std::string request = post("/stubborn/chat", kAsk);
-    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
-    while (!stubborn.asked)
-      co_await rt::pause(1ms);
+    tcp::socket socket = co_await ask_stubborn();
     socket.close();
     while (journal.seen.empty())
       co_await rt::pause(1ms);
@@ -72,11 +78,7 @@ TEST_F(OllamaRelayTest, AClientThatLeavesWhileAnEngineIsWaitedForIsOnlyRecorded)
 
 TEST_F(OllamaRelayTest, TheServersStopWhileAnEngineIsWaitedForIsOnlyRecorded) {
   const auto stop = [this]() -> rt::Task<bool> {
-    tcp::socket socket = co_await connect();
-    const std::string request = post("/stubborn/chat", kAsk);
-    co_await asio::async_write(socket, asio::buffer(request), asio::use_awaitable);
-    while (!stubborn.asked)
-      co_await rt::pause(1ms);
+    const tcp::socket socket = co_await ask_stubborn();
     co_await server->stop(1ms);
     co_return true;
   };

@@ -36,6 +36,7 @@ constexpr std::size_t kExactEnd = 1;
 constexpr const char* kCutBack = " (states cut back)";
 constexpr std::size_t kUnreadKept = 16;
 constexpr std::size_t kRecentKept = 8;
+constexpr std::size_t kTold = 100;
 constexpr std::size_t kLongestRecent = 256U << 10;
 constexpr std::size_t kWantedKept = 4;
 constexpr base::Bytes kMostPrefetched = 256'000'000;
@@ -85,12 +86,14 @@ void PrefixSession::attach(std::string socket_path, std::uint64_t generation) {
   failures_.clear();
 }
 
-void PrefixSession::leave_to_engine(PromptUse& use) {
-  if (use.generation_ != generation_) return;  // its engine is gone
-  use.unassigned_ = true;
-  ++unassigned_;
-  ++strangers_;
-  forget_slots();
+std::string PrefixSession::leave_to_engine(PromptUse& use, std::string_view path, std::string body) {
+  if (use.generation_ == generation_) {  // otherwise its engine is gone
+    use.unassigned_ = true;
+    ++unassigned_;
+    ++strangers_;
+    forget_slots();
+  }
+  return plan_.exact ? without_reuse(path, std::move(body)) : body;
 }
 
 void PrefixSession::forget_slots() {
@@ -109,6 +112,10 @@ void PrefixSession::tell(std::string what, std::string why, std::optional<base::
   event.bytes = bytes;
   event.why = std::move(why);
   parts_.on_event(std::move(event));
+}
+
+void PrefixSession::tell_once(std::string of, std::string what, std::string why) {
+  if (told_.size() < kTold && told_.insert(std::move(of)).second) tell(std::move(what), std::move(why));
 }
 
 rt::Task<void> PrefixSession::prefetch() {
@@ -228,11 +235,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
   auto text = prompt_text(path, body);
   bool ours = text.has_value() && unassigned_ == 0;
   if (ours) ours = co_await engine_is_ours();
-  if (!ours) {
-    leave_to_engine(use);
-    if (plan_.exact) co_return without_reuse(path, std::move(body));
-    co_return body;
-  }
+  if (!ours) co_return leave_to_engine(use, path, std::move(body));
   use.text_ = std::move(*text);
   use.path_ = path;
   if (worth_asking(use.text_)) {
@@ -253,11 +256,7 @@ rt::Task<std::string> PrefixSession::fit(std::string path, std::string body, Pro
       unassigned_ > 0 || use.generation_ != generation_
           ? std::nullopt
           : prefix::choose_slot(views(use), use.text_.size(), restorable, prefix::tail_need(continued_, requests_));
-  if (!choice) {
-    leave_to_engine(use);
-    if (plan_.exact) co_return without_reuse(path, std::move(body));
-    co_return body;
-  }
+  if (!choice) co_return leave_to_engine(use, path, std::move(body));
   HeldSlot& slot = slots_[choice->slot];
   use.slot_ = choice->slot;
   use.strangers_ = strangers_;
@@ -369,8 +368,8 @@ void PrefixSession::tell_change(const PromptUse& use, domain::RequestObservation
       "evaluated again",
       change->token, prefix::phrase_of(change->kind), change->before, change->after, change->tokens);
   observation.prefix.broken_ms = ms;
-  if (told_.size() < 100 && told_.insert(fmt::format("{} {}", change->token, prefix::phrase_of(change->kind))).second)
-    tell("prefix_broken", fmt::format("{}, which took {:.0f} ms", *observation.prefix.broken, ms));
+  tell_once(fmt::format("{} {}", change->token, prefix::phrase_of(change->kind)), "prefix_broken",
+            fmt::format("{}, which took {:.0f} ms", *observation.prefix.broken, ms));
 }
 
 // For idle moments: what passed, to find out what repeats.

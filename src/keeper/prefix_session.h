@@ -29,6 +29,7 @@
 #include "prefix/slot_choice.h"
 #include "prefix/store.h"
 #include "rt/blocking_pool.h"
+#include "rt/notice.h"
 #include "sys/pages.h"
 
 namespace hearth::keeper {
@@ -196,8 +197,8 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   void note_tokens(prefix::Tokens tokens);
   void release(PromptUse& use);
   void forget_slots();
-  // The engine chooses the slot of this request.
-  void leave_to_engine(PromptUse& use);
+  // The engine chooses the slot of this request; the body as it goes there.
+  [[nodiscard]] std::string leave_to_engine(PromptUse& use, std::string_view path, std::string body);
   [[nodiscard]] Moment moment() const { return {generation_, strangers_}; }
   [[nodiscard]] bool still(Moment before) const { return before == moment() && unassigned_ == 0; }
   // Nobody needs the engine or its memory for anything else.
@@ -206,6 +207,8 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   }
   [[nodiscard]] bool may_go_on(Moment begun) const { return quiet() && still(begun); }
   void tell(std::string what, std::string why, std::optional<base::Bytes> bytes = std::nullopt) const;
+  // The first time that it is told of this, and of so many things at most.
+  void tell_once(std::string of, std::string what, std::string why);
 
   // Idle moments (prefix_settling.cpp)
   [[nodiscard]] rt::Task<void> do_idle_work(bool hurry);
@@ -216,7 +219,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] rt::Task<base::Result<prefix::Tokens>> tokens_of(DeclaredPrefix declared);
   void note_failure(const std::string& declared_id, base::Error error, bool final);
   // For one declaration, or what was discovered, and each kind of error.
-  void tell_once(const std::string& declared_id, const base::Error& error);
+  void tell_failure(const std::string& declared_id, const base::Error& error);
   // Keys of the states of what is declared, which no save evicts.
   [[nodiscard]] rt::Task<prefix::Keys> declared_keys();
   [[nodiscard]] bool is_of_declaration(const prefix::IndexRow& row) const;
@@ -258,6 +261,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   std::size_t paused_ = 0;
   std::size_t on_purpose_ = 0;  // who asked for the work of idle moments now
   bool settling_ = false;
+  std::optional<rt::Notice> settled_;  // since somebody waited for it
   bool gave_way_ = false;
 };
 

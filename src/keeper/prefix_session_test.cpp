@@ -26,6 +26,7 @@ class PrefixSessionTest : public testing::Test, public prefix::StoreFixture {
     EXPECT_TRUE(store->folder_for(plan.fingerprint));
   }
   ~PrefixSessionTest() override {
+    io.poll();  // what is under way uses the engine
     engine.reset();
     io.poll();
   }

@@ -11,7 +11,6 @@
 #include "keeper/prefix_session.h"
 #include "keeper/prefix_tier.h"
 #include "prefix/worth.h"
-#include "rt/deadline.h"
 
 namespace hearth::keeper {
 
@@ -26,8 +25,6 @@ constexpr std::chrono::seconds kAsking{5};
 constexpr std::chrono::seconds kSaving{60};
 constexpr std::chrono::minutes kEvaluating{10};
 constexpr std::chrono::seconds kGivingWay{30};  // the longest step: 128 tokens, or a file
-constexpr std::chrono::milliseconds kLook{10};
-constexpr std::size_t kTold = 100;
 // How many tokens are evaluated in one go: a request that comes meanwhile waits for so many at most.
 constexpr std::size_t kStep = 128;
 // With fewer tokens in one go the engine's flash attention on a CPU computes in another way, whose results differ in
@@ -78,9 +75,10 @@ rt::Task<void> PrefixSession::settle(bool hurry) {
 
 rt::Task<void> PrefixSession::work_ended() {
   const auto limit = std::chrono::steady_clock::now() + kGivingWay;
-  while (settling_ && std::chrono::steady_clock::now() < limit) {
-    const bool waited = co_await rt::pause(kLook);
-    if (!waited) co_return;
+  if (!settled_) settled_.emplace(co_await rt::asio::this_coro::executor);
+  while (settling_) {
+    const bool told = co_await settled_->wait_until(limit);
+    if (!told) co_return;
   }
 }
 
@@ -90,6 +88,7 @@ rt::Task<void> PrefixSession::do_idle_work(bool hurry) {
   const base::ScopeExit settled([this] {
     settling_ = false;
     gave_way_ = open_ == 0 && !quiet();
+    if (settled_) settled_->notify_all();
   });
   if (std::vector<std::string> used = std::exchange(used_, {}); !used.empty()) {
     co_await parts_.pool.run([this, &used] {
@@ -140,13 +139,13 @@ rt::Task<void> PrefixSession::save_wanted(bool hurry) {
     Tokens again = tokens;
     auto saving = co_await plan_saving(std::move(tokens), prefix::Origin::discovered, {});
     if (!saving) {
-      tell_once({}, saving.error());
+      tell_failure({}, saving.error());
       continue;
     }
     auto saved = co_await save(std::move(*saving), hurry);
     if (saved) continue;
     if (saved.error().code != ErrorCode::in_use) {
-      tell_once({}, saved.error());
+      tell_failure({}, saved.error());
       continue;
     }
     wanted_.push_back(std::move(again));
@@ -199,15 +198,13 @@ rt::Task<void> PrefixSession::compute_declared() {
 }
 
 void PrefixSession::note_failure(const std::string& declared_id, base::Error error, bool final) {
-  tell_once(declared_id, error);
+  tell_failure(declared_id, error);
   failures_[declared_id] = {std::move(error.message), final};
 }
 
 // The words have sizes in them, which change.
-void PrefixSession::tell_once(const std::string& declared_id, const base::Error& error) {
-  const bool fresh =
-      told_.size() < kTold && told_.insert(fmt::format("{} {}", declared_id, name_of(error.code))).second;
-  if (fresh) tell("prefix_save_failed", error.message);
+void PrefixSession::tell_failure(const std::string& declared_id, const base::Error& error) {
+  tell_once(fmt::format("{} {}", declared_id, name_of(error.code)), "prefix_save_failed", error.message);
 }
 
 // What was declared in other words before, or is kept under another fingerprint, is nobody's any more.

@@ -54,10 +54,13 @@ base::Duration time_ahead(std::span<const std::uint64_t> order, std::uint64_t ti
 
 }  // namespace
 
+ServiceClass class_after(base::Duration giving_way, ServiceClass service_class, base::Duration starvation_bound) {
+  const bool starved = service_class == ServiceClass::background && giving_way >= starvation_bound;
+  return starved ? ServiceClass::interactive : service_class;
+}
+
 ServiceClass effective_class(const Waiting& waiting, const AdmissionConfig& config, base::Mono now) {
-  const bool starved =
-      waiting.service_class == ServiceClass::background && now - waiting.since >= config.starvation_bound;
-  return starved ? ServiceClass::interactive : waiting.service_class;
+  return class_after(now - waiting.since, waiting.service_class, config.starvation_bound);
 }
 
 std::vector<std::uint64_t> order_of(std::span<const Waiting> queue, std::span<const domain::ModelId> warm,

@@ -22,6 +22,10 @@ struct Waiting {
   base::Mono since = {};
 };
 
+// The class that counts for whoever has given way so long: background no longer does so after the starvation bound.
+[[nodiscard]] domain::ServiceClass class_after(base::Duration giving_way, domain::ServiceClass service_class,
+                                               base::Duration starvation_bound);
+
 // The class that counts for its turn.
 [[nodiscard]] domain::ServiceClass effective_class(const Waiting& waiting, const AdmissionConfig& config,
                                                    base::Mono now);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/admission.h"
+
 namespace hearth::policy {
 
 using enum domain::ServiceClass;
@@ -41,7 +43,7 @@ int among_the_highest(const Worker& worker, bool alone) {
 }  // namespace
 
 Worker as_it_counts(Worker worker, base::Duration starvation_bound) {
-  if (worker.works_for == background && worker.outranked >= starvation_bound) worker.works_for = interactive;
+  if (worker.works_for) worker.works_for = class_after(worker.outranked, *worker.works_for, starvation_bound);
   return worker;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sys/fake_files.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::sys {
 namespace {
@@ -15,17 +16,13 @@ using base::ErrorCode;
 
 class OnDisk {
  public:
-  OnDisk() {
-    std::string pattern = std::filesystem::temp_directory_path() / "hearth-files-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~OnDisk() { std::filesystem::remove_all(root_); }
   Files& files() { return files_; }
   [[nodiscard]] const std::string& root() const { return root_; }
 
  private:
   LinuxFiles files_;
-  std::string root_;
+  test::TempFolder folder_;
+  std::string root_ = folder_.path();
 };
 
 class InMemory {

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "tests/support/shell_words.h"
+#include "tests/support/temp_folder.h"
 #include "tools/make_model/model_file.h"
 
 namespace hearth::make_model {
@@ -108,13 +109,8 @@ class Engine {
 
 class EngineLoads : public ::testing::TestWithParam<WeightType> {
  protected:
-  EngineLoads() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "make-model-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-  }
-  ~EngineLoads() override { std::filesystem::remove_all(folder_); }
-  std::string folder_;
+  test::TempFolder own_;
+  std::string folder_ = own_.path();
 };
 
 Json greedy(Engine& engine, const std::string& prompt) {

@@ -13,6 +13,7 @@
 #include "artifact/digest.h"
 #include "artifact/gguf.h"
 #include "base/scope_exit.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::make_model {
 namespace {
@@ -36,14 +37,6 @@ Shape small(WeightType type = WeightType::q4_0) {
 
 class ModelFile : public ::testing::Test {
  protected:
-  ModelFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "make-model-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = pattern;
-    path_ = folder_ + "/m.gguf";
-  }
-  ~ModelFile() override { std::filesystem::remove_all(folder_); }
-
   base::Status write(const Shape& shape) { return write_model(llama_plan(shape), path_, {}, kGoOn); }
   [[nodiscard]] std::string bytes() const {
     std::ifstream in(path_, std::ios::binary);
@@ -53,8 +46,9 @@ class ModelFile : public ::testing::Test {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
 
-  std::string folder_;
-  std::string path_;
+  test::TempFolder own_;
+  std::string folder_ = own_.path();
+  std::string path_ = folder_ + "/m.gguf";
 };
 
 TEST_F(ModelFile, IsAWholeModelOfTheShapeAskedFor) {
