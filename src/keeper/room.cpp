@@ -363,12 +363,13 @@ void Room::look_at_thrashing() {
 }
 
 policy::PressureReading Room::read_pressure() {
-  const Counters now{parts_.clock.now(), parts_.memory.swapped_in(), parts_.memory.refaults()};
+  const Counters now{parts_.clock.now(), parts_.memory.swapped_in(), parts_.memory.refaults(),
+                     parts_.memory.reclaim_scans()};
   policy::PressureReading reading{.psi_some_avg10 = parts_.memory.pressure().memory_some_avg10,
-                                  .psi_full_avg10 = std::nullopt,
                                   .available = parts_.memory.memory().available,
                                   .swap_in_per_s = std::nullopt,
-                                  .refaults_per_s = std::nullopt};
+                                  .refaults_per_s = std::nullopt,
+                                  .reclaim_scans_per_s = std::nullopt};
   const auto rate = [&](const auto& before, const auto& after) -> std::optional<double> {
     const double seconds = base::to_ms(now.at - counters_->at) / 1000;
     if (!before || !after || seconds <= 0 || *after < *before) return std::nullopt;
@@ -377,6 +378,7 @@ policy::PressureReading Room::read_pressure() {
   if (counters_) {
     reading.swap_in_per_s = rate(counters_->swapped_in, now.swapped_in);
     reading.refaults_per_s = rate(counters_->refaults, now.refaults);
+    reading.reclaim_scans_per_s = rate(counters_->reclaim_scans, now.reclaim_scans);
   }
   counters_ = now;
   return reading;

@@ -185,6 +185,7 @@ class Room {
     base::Mono at;
     std::optional<base::Bytes> swapped_in;
     std::optional<std::uint64_t> refaults;
+    std::optional<std::uint64_t> reclaim_scans;
   };
   std::optional<Counters> counters_;
   rt::Notice changed_;

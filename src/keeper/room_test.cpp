@@ -522,6 +522,26 @@ TEST_F(RoomTest, ASqueezeByAnotherProcessIsAnsweredAndSurvived) {
   EXPECT_EQ(state("a"), ModelState::ready);
 }
 
+TEST_F(RoomTest, AnotherGroupsLimitIsNobodysPressure) {
+  make_room(20 * kGB);
+  add("a", 4 * kGB);
+  use("a");
+  const auto look = [this] {
+    pass_time(2s);
+    *memory.refaulted += 100'000;
+    room->look_at_pressure();
+    settle();
+  };
+  memory.scanned = 7;
+  pass_time(1min);
+  look();
+  look();
+  EXPECT_EQ(state("a"), ModelState::ready);
+  *memory.scanned += 50'000;
+  look();
+  EXPECT_NE(state("a"), ModelState::ready);
+}
+
 TEST_F(RoomTest, WithoutPressureStallInformationTheReserveStillCounts) {
   config.reserve = 2 * kGB;
   make_room(20 * kGB);

@@ -23,6 +23,12 @@ base::Bytes short_of_reserve(const PressureReading& reading, base::Bytes reserve
   return reading.available && *reading.available < reserve ? reserve - *reading.available : 0;
 }
 
+// What is known of it says that the machine lacks memory.
+PressureReading of_this_machine(PressureReading reading) {
+  if (reading.reclaim_scans_per_s != 0.0) return reading;
+  return {.available = reading.available, .reclaim_scans_per_s = reading.reclaim_scans_per_s};
+}
+
 PressureLevel level_of(const PressureReading& reading, base::Bytes reserve, const PressureConfig& config) {
   const base::Bytes lacking = short_of_reserve(reading, reserve);
   if (above(reading.psi_some_avg10, config.psi_some_critical) || lacking > reserve / 2) return PressureLevel::critical;
@@ -115,9 +121,10 @@ std::string_view name_of(PressureLevel level) {
   return "calm";
 }
 
-PressureDecision judge_pressure(const PressureReading& reading, base::Bytes reserve, std::span<const Held> models,
+PressureDecision judge_pressure(const PressureReading& seen, base::Bytes reserve, std::span<const Held> models,
                                 PressureMemory& memory, const PressureConfig& config, const EvictionConfig& eviction,
                                 base::Mono now) {
+  const PressureReading reading = of_this_machine(seen);
   PressureDecision decision{.level = level_of(reading, reserve, config)};
   if (decision.level == PressureLevel::calm) {
     decision.may_grow = !memory.last_high || now - *memory.last_high >= config.calm_before_growth;

@@ -20,10 +20,13 @@ enum class PressureLevel { calm, high, critical };
 // Read over the same span of time, about two seconds.
 struct PressureReading {
   std::optional<double> psi_some_avg10;  // percent
-  std::optional<double> psi_full_avg10;  // percent
   std::optional<base::Bytes> available;  // MemAvailable
   std::optional<double> swap_in_per_s;   // bytes
   std::optional<double> refaults_per_s;  // pages that were evicted and are needed again
+  // Pages looked at to take memory back. While there is none the machine lacks no memory, and whoever waits for it or
+  // reads it again does so for another reason: the limit of somebody else's control group, or pages that were given
+  // back on purpose. Nothing that Hearth gives back helps them.
+  std::optional<double> reclaim_scans_per_s;
 };
 
 // What of the past matters. A value that the caller keeps.

@@ -54,6 +54,19 @@ TEST(Pressure, EachSignalCountsByItself) {
   }
 }
 
+TEST(Pressure, WhatOthersWaitForWhileTheMachineLacksNothingIsNone) {
+  Scene scene;
+  PressureReading reading{.psi_some_avg10 = 90, .swap_in_per_s = 5e6, .refaults_per_s = 9000};
+  reading.reclaim_scans_per_s = 0;
+  EXPECT_EQ(scene.judge(reading).level, PressureLevel::calm);
+  EXPECT_TRUE(scene.judge(reading).may_grow);
+  reading.available = kGB * 6 / 10;
+  EXPECT_EQ(scene.judge(reading).level, PressureLevel::high) << "the reserve is missing all the same";
+  reading.available.reset();
+  reading.reclaim_scans_per_s = 1;
+  EXPECT_EQ(scene.judge(reading).level, PressureLevel::critical);
+}
+
 TEST(Pressure, WaitsForAGiveBackToShowAndThenGivesMore) {
   Scene scene;
   const PressureReading reading{.psi_some_avg10 = 12};

@@ -59,6 +59,7 @@ class FakeMemory final : public Memory {
   std::optional<double> load = 0.5;
   std::optional<base::Bytes> swapped = 0;
   std::optional<std::uint64_t> refaulted = 0;
+  std::optional<std::uint64_t> scanned = std::nullopt;
   std::optional<double> mhz = 3000;
   std::optional<LockLimit> locks = LockLimit{};
 
@@ -67,6 +68,7 @@ class FakeMemory final : public Memory {
   [[nodiscard]] std::optional<double> load_average() const override { return load; }
   [[nodiscard]] std::optional<base::Bytes> swapped_in() const override { return swapped; }
   [[nodiscard]] std::optional<std::uint64_t> refaults() const override { return refaulted; }
+  [[nodiscard]] std::optional<std::uint64_t> reclaim_scans() const override { return scanned; }
   [[nodiscard]] std::optional<double> processor_mhz() const override { return mhz; }
   [[nodiscard]] std::optional<LockLimit> lock_limit() const override { return locks; }
 };

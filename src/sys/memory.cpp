@@ -86,6 +86,16 @@ std::optional<std::uint64_t> LinuxMemory::refaults() const {
   return *file + counter_of(text, "workingset_refault_anon").value_or(0);
 }
 
+// Both leave out what was scanned for a group's limit (mm/vmscan.c, shrink_inactive_list).
+std::optional<std::uint64_t> LinuxMemory::reclaim_scans() const {
+  if (memory().group_limit) return std::nullopt;
+  const auto text = text_of(proc_ + "/vmstat");
+  const auto in_background = counter_of(text, "pgscan_kswapd");
+  const auto on_demand = counter_of(text, "pgscan_direct");
+  if (!in_background || !on_demand) return std::nullopt;
+  return *in_background + *on_demand;
+}
+
 std::optional<double> LinuxMemory::processor_mhz() const {
   if (const auto mhz = scaling_mhz(sys_ + "/devices/system/cpu")) return mhz;
   return cpuinfo_mhz(text_of(proc_ + "/cpuinfo"));

@@ -38,6 +38,10 @@ class Memory {
   [[nodiscard]] virtual std::optional<base::Bytes> swapped_in() const = 0;  // since boot
   // Pages that were evicted and needed again, since boot.
   [[nodiscard]] virtual std::optional<std::uint64_t> refaults() const = 0;
+  // Pages that the kernel looked at to take memory back because the machine lacked it, since boot. What a control
+  // group's own limit, or a program, made it take back does not count; so it is empty in a group that leaves less than
+  // the machine has.
+  [[nodiscard]] virtual std::optional<std::uint64_t> reclaim_scans() const = 0;
   // The fastest processor's clock now.
   [[nodiscard]] virtual std::optional<double> processor_mhz() const = 0;
   // Of this process; empty when the kernel does not say.
@@ -53,6 +57,7 @@ class LinuxMemory final : public Memory {
   [[nodiscard]] std::optional<double> load_average() const override;
   [[nodiscard]] std::optional<base::Bytes> swapped_in() const override;
   [[nodiscard]] std::optional<std::uint64_t> refaults() const override;
+  [[nodiscard]] std::optional<std::uint64_t> reclaim_scans() const override;
   [[nodiscard]] std::optional<double> processor_mhz() const override;
   [[nodiscard]] std::optional<LockLimit> lock_limit() const override;
 

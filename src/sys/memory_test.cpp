@@ -71,6 +71,18 @@ TEST_F(LinuxMemoryTree, RefaultsAreThoseOfFilesAndOfSwapOnKernelsThatTellThemApa
   EXPECT_EQ(machine().refaults(), 42U);
 }
 
+TEST_F(LinuxMemoryTree, WhatTheMachineReclaimsIsNotKnownWhereAControlGroupHasALimitOfItsOwn) {
+  EXPECT_EQ(machine().reclaim_scans(), std::nullopt);
+  write("vmstat", "pgscan_kswapd 40\npgscan_direct 2\npgscan_direct_throttle 9\npgscan_proactive 500\n");
+  EXPECT_EQ(machine().reclaim_scans(), 42U);
+  write("meminfo", "MemTotal:       1000 kB\nMemAvailable:    400 kB\n");
+  write("self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  write("self/cgroup", "0::/a\n");
+  write("fs/cgroup/a/memory.max", "500000\n");
+  write("fs/cgroup/a/memory.current", "450000\n");
+  EXPECT_EQ(machine().reclaim_scans(), std::nullopt);
+}
+
 TEST_F(LinuxMemoryTree, TheFastestClockComesFromCpufreqAndElseFromCpuinfo) {
   EXPECT_EQ(machine().processor_mhz(), std::nullopt);
   write("cpuinfo", "processor\t: 0\ncpu MHz\t\t: 2000.500\n\nprocessor\t: 1\ncpu MHz\t\t: 2100.000\n");
