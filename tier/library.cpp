@@ -47,7 +47,7 @@ void serve(const Command& command) {
 
 /// Writing weights out takes a processor for some tenths of a second, which the engine has a better use for while it
 /// comes up: it waits until loading has been over for this long, or a command needs it.
-constexpr int kRestMs = 400;
+constexpr std::uint64_t kRestNs = 400'000'000;
 
 void write_out() {
   arena().write_out();
@@ -60,24 +60,35 @@ void write_out() {
   reads().keep();
 }
 
-// After the daemon has gone the thread stays for publishing only.
+/// How long poll() may wait for a moment of now_ns(); 0: for as long as it takes.
+int wait_ms(std::uint64_t until) {
+  if (until == 0) return -1;
+  const std::uint64_t now = os::now_ns();
+  return until <= now ? 0 : static_cast<int>((until - now) / 1'000'000) + 1;
+}
+
+// After the daemon has gone the thread stays for publishing only. Who only looks needs nothing written, and however
+// often somebody looks it is written when its time has come.
 void* worker(void*) {
-  bool to_write = false;
+  std::uint64_t write_at = 0;  // 0: nothing is to be written
   while (life() == Life::kLive) {
     pollfd sources[] = {{the_bell, POLLIN, 0}, {channel().descriptor(), POLLIN, 0}};
-    const int ready = ::poll(sources, 2, to_write ? kRestMs : -1);
+    const int ready = ::poll(sources, 2, wait_ms(write_at));
     if (ready < 0 && errno != EINTR) return nullptr;
+    if (ready < 0) continue;
     std::uint64_t rings = 0;
     if ((sources[0].revents & POLLIN) != 0 && ::read(the_bell, &rings, sizeof rings) > 0) {
       if (arena().settle(rings >= static_cast<std::uint64_t>(Settle::kComputed))) model_files().let_go_of_packed();
-      to_write = true;
+      write_at = os::now_ns() + kRestNs;
       continue;
     }
     Command command{};
     const bool asked = sources[1].revents != 0 && channel().receive(command);
-    const bool looks = asked && command.op == Op::kStatus;  // needs nothing written
-    if (to_write && !looks) write_out();
-    to_write = to_write && looks;
+    const bool looks = asked && command.op == Op::kStatus;
+    if (write_at != 0 && !looks && (asked || write_at <= os::now_ns())) {
+      write_out();
+      write_at = 0;
+    }
     if (asked) serve(command);
   }
   return nullptr;

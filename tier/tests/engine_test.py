@@ -143,6 +143,15 @@ class EngineTest(unittest.TestCase):
             second.command("wake")
             self.check_answers(second)
 
+    def test_whoever_looks_often_does_not_keep_the_weights_from_their_file(self):
+        with self.engine() as engine:
+            until = time.monotonic() + 20
+            while not engine.events("published"):
+                self.assertLess(time.monotonic(), until, "nothing was published while somebody looked")
+                engine.command("status")
+                time.sleep(0.1)
+            self.check_answers(engine)
+
     def test_only_weights_go_into_files(self):
         with self.engine(flags=["-c", "4096"]) as engine:
             engine.tokens(PROMPTS[0])
