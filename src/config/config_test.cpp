@@ -1,11 +1,11 @@
 #include "config/config.h"
-#include "tests/support/temp_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "tests/support/temp_folder.h"
 
 namespace hearth::config {
 namespace {

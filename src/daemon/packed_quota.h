@@ -31,8 +31,8 @@ class PackedQuota {
   };
   explicit PackedQuota(Parts parts);
 
-  // Keeps the quota. By itself only when it hears of a change: when the server starts, the quota may be less than it
-  // was, and what is free too.
+  // Keeps the quota. Called when the server starts, as the quota may be less than it was, and what is free too; later
+  // it is kept by itself (hear()).
   void look();
   // Of an engine. After packed_published and packed_attached the key's use is noted; after the first, and when an
   // engine has ended, the quota is kept.

@@ -1,9 +1,7 @@
 #include "daemon/packed_quota.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 

@@ -1,12 +1,11 @@
 #include "daemon/tier_library.h"
-#include "tests/support/temp_folder.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/support/temp_folder.h"
 
 namespace hearth::daemon {
 namespace {

@@ -1,7 +1,6 @@
 #include "engine/catalogue.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>

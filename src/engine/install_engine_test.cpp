@@ -11,6 +11,7 @@
 #include "engine/command.h"
 #include "engine/engine_prefix.h"
 #include "engine/install.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::engine {
 namespace {
@@ -22,14 +23,11 @@ using testing::Not;
 class RealInstall : public testing::Test {
  protected:
   RealInstall() {
-    std::string name = (fs::temp_directory_path() / "hearth-engine-XXXXXX").string();
-    data_ = ::mkdtemp(name.data());
     make_tools();
     options_.catalogue.data_dir = data_ / "data";
     options_.catalogue.search_path = (data_ / "bin").string();
     options_.is_root = false;
   }
-  ~RealInstall() override { fs::remove_all(data_); }
 
   // A PATH with all that this machine has but an engine and sudo, so that one has to be installed.
   void make_tools() const {
@@ -44,7 +42,8 @@ class RealInstall : public testing::Test {
     }
   }
 
-  fs::path data_;
+  test::TempFolder own_;
+  fs::path data_ = own_.path();
   InstallOptions options_;
 };
 

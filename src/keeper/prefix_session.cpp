@@ -375,8 +375,7 @@ void PrefixSession::tell_change(const PromptUse& use, domain::RequestObservation
 // For idle moments: what passed, to find out what repeats.
 void PrefixSession::remember(PromptUse& use) {
   if (!use.tokens_.empty()) {
-    if (use.rendered_.size() <= kLongestRecent) recent_.push_back({std::move(use.rendered_), use.tokens_});
-    if (recent_.size() > kRecentKept) recent_.pop_front();
+    if (use.rendered_.size() <= kLongestRecent) keep_recent(std::move(use.rendered_), use.tokens_);
     note_tokens(std::move(use.tokens_));
     return;
   }
@@ -385,6 +384,11 @@ void PrefixSession::remember(PromptUse& use) {
   if (again && std::ranges::count(unread_, use.text_, &Unread::text) > 1) return;
   unread_.push_back({use.path_, std::move(use.body_), use.text_});
   if (unread_.size() > kUnreadKept) unread_.pop_front();
+}
+
+void PrefixSession::keep_recent(std::string rendered, Tokens tokens) {
+  recent_.push_back({std::move(rendered), std::move(tokens)});
+  if (recent_.size() > kRecentKept) recent_.pop_front();
 }
 
 void PrefixSession::note_tokens(Tokens tokens) {

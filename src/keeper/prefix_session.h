@@ -194,6 +194,7 @@ class PrefixSession : public std::enable_shared_from_this<PrefixSession> {
   [[nodiscard]] std::size_t alike_after(const PromptUse& use, const domain::EngineTimings& timings);
   void tell_change(const PromptUse& use, domain::RequestObservation& observation);
   void remember(PromptUse& use);
+  void keep_recent(std::string rendered, prefix::Tokens tokens);
   void note_tokens(prefix::Tokens tokens);
   void release(PromptUse& use);
   void forget_slots();

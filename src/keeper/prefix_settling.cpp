@@ -120,8 +120,7 @@ rt::Task<void> PrefixSession::learn(bool hurry) {
     for (auto& slot : slots_) {
       if (!slot.text.empty() && slot.text == unread.text && !slot.busy) slot.tokens = rendered->tokens;
     }
-    recent_.push_back({std::move(rendered->text), rendered->tokens});
-    if (recent_.size() > 8) recent_.pop_front();
+    keep_recent(std::move(rendered->text), rendered->tokens);
     note_tokens(std::move(rendered->tokens));
   }
 }

@@ -14,6 +14,7 @@
 #include "engine/reaper.h"
 #include "engine/supervisor.h"
 #include "rt/deadline.h"
+#include "tests/support/temp_folder.h"
 
 namespace hearth::engine {
 namespace {
@@ -26,11 +27,6 @@ using testing::IsEmpty;
 using testing::Not;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
-
-std::string make_folder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "hearth-sup-XXXXXX";
-  return ::mkdtemp(pattern.data());
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -64,7 +60,6 @@ class Supervision : public testing::Test {
       EXPECT_TRUE(run(supervisor->shut_down()));
     }
     EXPECT_THAT(leftovers(), IsEmpty());
-    std::filesystem::remove_all(folder);
   }
 
   // An engine with these settings (fake_engine's, without their prefix).
@@ -120,7 +115,8 @@ class Supervision : public testing::Test {
   sys::LinuxFiles files;
   base::SystemClock clock;
   RealPace pace;
-  std::string folder = make_folder();
+  test::TempFolder own;
+  std::string folder = own.path();
   std::vector<std::string> events;
   std::unique_ptr<Supervisor> supervisor;
 };
@@ -300,7 +296,6 @@ class ReapingRealProcesses : public testing::Test {
     EXPECT_TRUE(processes.signal(engine.pidfd, SIGKILL) || !exists(engine.identity.pid));
     EXPECT_TRUE(processes.wait_ended(engine.pidfd, 10s));
     EXPECT_TRUE(processes.reap(engine.pidfd));
-    std::filesystem::remove_all(folder);
   }
   Reaped reap(const sys::ProcessIdentity& identity) {
     EXPECT_TRUE(write_record(files, folder + "/a.json", {identity, "/bin/sleep", folder + "/a.sock"}));
@@ -309,7 +304,8 @@ class ReapingRealProcesses : public testing::Test {
 
   sys::LinuxProcesses processes;
   sys::LinuxFiles files;
-  std::string folder = make_folder();
+  test::TempFolder own;
+  std::string folder = own.path();
   sys::SpawnedProcess engine = processes.spawn({.argv = {"/bin/sleep", "1000"}, .environment = {}}).value();
 };
 
